@@ -114,7 +114,7 @@ def audit(
     rotation: Rotation = "oblimin",
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for tables and pictures [default: NAME-audit]."),
+        typer.Option(help="Folder for tables and pictures (default NAME-audit)."),
     ] = None,
     force: Force = False,
     seed: Seed = 0,

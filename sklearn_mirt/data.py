@@ -160,7 +160,9 @@ class ResponseData:
         return cls(store(*cells, shape), respondent_ids, item_ids)
 
     @classmethod
-    def from_sparse(cls, X, *, respondents=None, items=None, weights=None):
+    def from_sparse(
+        cls, X, *, respondents=None, items=None, weights=None, require_zeros=True
+    ):
         """Build from a scipy.sparse matrix: stored = observed, absent = missing.
 
         A stored 0 is a wrong answer.
@@ -173,6 +175,8 @@ class ResponseData:
             Unique ids; default 0, 1, 2...
         weights : sparse matrix of the same pattern, default=None
             Weights of the stored scores.
+        require_zeros : bool, default=True
+            Refuse a matrix whose stored scores are all 1.
 
         Returns
         -------
@@ -181,8 +185,9 @@ class ResponseData:
         Raises
         ------
         ValueError
-            As :meth:`from_wide`; also if every stored score is 1, since the wrong answers
-            have then most likely been lost (``eliminate_zeros``).
+            As :meth:`from_wide`; also, with `require_zeros`, if every stored score is 1,
+            since the wrong answers have then most likely been lost (by
+            ``eliminate_zeros``).
         """
         respondents = _ids(respondents, X.shape[0], "respondent")
         items = _ids(items, X.shape[1], "item")
@@ -194,7 +199,7 @@ class ResponseData:
             return f"respondent {respondents[row[k]]!r}, item {items[column[k]]!r}"
 
         scores = _checked_scores(coo.data, name)
-        if len(scores) > 1 and np.all(scores == 1):
+        if require_zeros and len(scores) > 1 and np.all(scores == 1):
             raise ValueError(
                 "Every stored score of the sparse matrix is 1. Stored means observed here "
                 "and a stored 0 is a wrong answer: the zeros have probably been "
@@ -300,7 +305,7 @@ class ResponseData:
 
 
 def _ids(ids, n, kind):
-    ids = np.arange(n) if ids is None else ids
+    ids = range(n) if ids is None else ids
     out = np.empty(len(ids), dtype=object)
     out[:] = list(ids)
     if len(out) != n:

@@ -87,14 +87,16 @@ class BenchmarkHeatmapDisplay:
         -------
         self : BenchmarkHeatmapDisplay
         """
+        from matplotlib.pyplot import get_cmap
+
         r = np.asarray(self.correlations, dtype=float)
         n_rows, n_columns = r.shape
         if ax is None:
             longest = max(len(name) for name in self.benchmarks)
             width = 2.0 + 0.09 * longest + 0.95 * n_columns
             ax = _new_axes((width, 1.2 + 0.32 * n_rows))
-        image = ax.imshow(np.ma.masked_invalid(r), cmap=cmap, vmin=-1, vmax=1)
-        image.cmap.set_bad("0.9")
+        colours = get_cmap(cmap).with_extremes(bad="0.9")
+        image = ax.imshow(np.ma.masked_invalid(r), cmap=colours, vmin=-1, vmax=1)
         ax.set_aspect("auto")
         ax.set_xticks(range(n_columns), [_label(dim) for dim in self.dims])
         ax.set_yticks(range(n_rows), self.benchmarks)

@@ -33,7 +33,7 @@ ROTATION_METHODS = OBLIQUE_METHODS + ORTHOGONAL_METHODS
 ALIGNMENT_METHODS = ("orthogonal", "oblique", "permutation")
 
 _BLOCK = 8192  # items at a time, so that temporaries stay in the cache
-_RANK_TOL = 1e-12  # of the largest eigenvalue of loadings.T @ loadings
+_NEGLIGIBLE = 0.02  # of the longest row: a smaller loading is no loading
 _GRADIENT_TOL = 1e-8  # loadings are brought to a common scale first
 _MAX_ENTRY = 100.0  # of M: two abilities correlate by at most about 0.9999
 _MEMORY = 10  # values the line search looks back on
@@ -160,9 +160,11 @@ def rotate_loadings(
 
     by gradient projection with step halving. All are polynomials of M whose
     coefficients are moments of the loadings; these cost n_items * n_dims^4 / 4 once,
-    and a step does not depend on the number of items. Directions in which the loadings
-    have no extent (zero or duplicate columns, more dimensions than items) stay out of
-    the search and come last. "bifactor" needs three dimensions: with two, the
+    and a step does not depend on the number of items. Principal directions on which no
+    item loads more than 0.02 of the longest row (zero or duplicate columns, more
+    dimensions than items, a dimension the fit has shrunk away) stay out of the search
+    and uncorrelated: an oblique criterion would blow them up into near-copies of the
+    others. They come last. "bifactor" needs three dimensions: with two, the
     criterion is zero everywhere.
 
     References
@@ -363,14 +365,29 @@ def rotate(items, abilities, method="oblimin", **options):
     ValueError
         As `rotate_loadings`, or if the prior covariance is not positive definite.
     """
-    if method == "none":
-        return canonical_order(items, abilities)
-    whitening = _factor(abilities.prior_covariance)
-    M = whitening @ find_rotation(items.slopes @ whitening, method, **options)
-    items, abilities = apply_rotation(items, abilities, M)
+    M = rotation_matrix(items, abilities, method, **options)
+    return apply_rotation(items, abilities, M)
+
+
+def rotation_matrix(items, abilities, method="oblimin", **options):
+    """Return the matrix M of `rotate`, ordering and signs included.
+
+    Parameters and errors as in `rotate`.
+
+    Returns
+    -------
+    M : ndarray of shape (n_dims, n_dims)
+    """
+    prior = abilities.prior_covariance
+    M, n_fixed = np.eye(items.n_dims), 0
+    if method != "none":
+        whitening = _factor(prior)
+        M = whitening @ find_rotation(items.slopes @ whitening, method, **options)
+        n_fixed = int(method == "bifactor")
     if method in ("target", "target_orthogonal"):
-        return items, abilities
-    return canonical_order(items, abilities, n_fixed=int(method == "bifactor"))
+        return M
+    variances = np.diag(_sandwich(np.linalg.inv(M), prior))
+    return M @ _signed_permutation(items.slopes @ M, variances, n_fixed)
 
 
 def align(
@@ -535,15 +552,17 @@ def _signed_permutation(slopes, variances, n_fixed):
 
 
 def _rotate_in_range(loadings, method, gamma, rng, n_starts):
-    """Rotate within the row space of the loadings; null directions come after it."""
+    """Rotate among the directions on which items load; the others come after."""
     d = loadings.shape[1]
-    values, basis = np.linalg.eigh(loadings.T @ loadings)
-    values, basis = values[::-1], basis[:, ::-1]
-    rank = int(np.sum(values > _RANK_TOL * max(values[0], 0.0)))
-    if rank == 0:
+    lengths = np.linalg.norm(loadings, axis=1)
+    if not lengths.any():
         return np.eye(d)
+    basis = np.linalg.eigh(loadings.T @ loadings)[1][:, ::-1]
+    # By the largest loading, not the sum: few items can make a dimension that counts.
+    kept = np.abs(loadings @ basis).max(axis=0) > _NEGLIGIBLE * lengths.max()
+    basis, rank = np.hstack([basis[:, kept], basis[:, ~kept]]), int(kept.sum())
     # The criteria are of degree four; so is the scale on which they converge.
-    scale = np.mean(np.einsum("jk,jk->j", loadings, loadings) ** 2) ** 0.25
+    scale = np.mean(lengths**4) ** 0.25
     starts = [np.eye(rank)]
     if rank == d:
         starts.insert(0, basis.T)  # the axes as given

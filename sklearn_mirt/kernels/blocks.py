@@ -12,7 +12,7 @@ where kappa = w (y - 1/2) (Polson, Scott & Windle 2013; Jaakkola & Jordan 2000).
 kernels supply the array namespace `xp`, the elementwise core and the batched solves.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,8 +80,8 @@ class PassSums:
     bound: float
     moment: np.ndarray
     linear: np.ndarray
-    group_first: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    group_second: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    group_first: np.ndarray | float = 0.0
+    group_second: np.ndarray | float = 0.0
     logdet: float = 0.0
 
     def __add__(self, other):
@@ -262,3 +262,26 @@ def _group_sums(items, task):
     first[present] = member @ items.mean
     second[present] = member @ items.second
     return first, second
+
+
+def bound_by_respondent(block, items, task, kernels):
+    """Return the bound on the log-likelihood of each respondent's answers, (N,)."""
+    cells, items, task = _enter(block, items, task, kernels)
+    xp = kernels.xp
+    doubled = items.second * packing.multiplicity(items.mean.shape[1])
+    c = xp.sqrt(cells.square(doubled, task.abilities2) + 1e-12)
+    eta = cells.square(items.mean, task.abilities1)
+    seen = cells.scores >= 0
+    weight = seen if cells.weights is None else seen * cells.weights
+    right = xp.where(seen, cells.scores, 0.0)
+    if task.floor is None:
+        knows, extra = right, 0.0
+    else:
+        floor = cells.spread(task.floor, kernels)
+        share = xp.clip(1 / (1 + floor * xp.exp(-eta)), 1e-12, 1 - 1e-12)
+        lucky = (1 - share) * xp.log(xp.maximum(floor, 1e-300))
+        entropy = -share * xp.log(share) - (1 - share) * xp.log1p(-share)
+        knows = right * share
+        extra = right * (lucky + entropy) + (1 - right) * xp.log1p(-floor)
+    bound = weight * ((knows - 0.5) * eta - c / 2 - xp.log1p(xp.exp(-c)) + extra)
+    return cells.sum_by_respondent(bound, xp.ones((len(items.mean), 1)))[:, 0]

@@ -1,0 +1,115 @@
+"""What the user says of items, joined to them by id: groups and guessing floors."""
+
+import numbers
+from collections.abc import Mapping
+
+import numpy as np
+
+from sklearn_mirt.solvers.base import ItemDesign
+
+
+def make_design(items, item_groups, guessing, positive_slopes):
+    """Return the ItemDesign of the items.
+
+    Parameters
+    ----------
+    items : ndarray of shape (n_items,)
+        Item ids.
+    item_groups : mapping, Series or array-like, or None
+        Group of each item, by id or in the order of `items`; None for one group.
+    guessing : float, mapping, Series or array-like, or None
+        Floor of the probability of a right answer: one for all, by item id, by group, or
+        in the order of `items`.
+    positive_slopes : bool
+
+    Returns
+    -------
+    design : ItemDesign
+
+    Raises
+    ------
+    ValueError
+        An item without group or floor, a wrong length, a floor outside [0, 1).
+    """
+    labels = group_labels(items, item_groups)
+    unique, groups = _sorted_codes(labels)
+    return ItemDesign(
+        groups, unique, _guessing(items, labels, guessing), positive_slopes
+    )
+
+
+def group_labels(items, item_groups):
+    """Return the group label of each item; "all" where no groups are given."""
+    if item_groups is None:
+        return _objects(["all"] * len(items))
+    labels = _by_id(items, item_groups, "item_groups")
+    for item, label in zip(items, labels, strict=True):
+        if label is None or label != label:
+            raise ValueError(f"item_groups has no group for item {item!r}")
+    return labels
+
+
+def _by_id(items, values, name):
+    """One value per item, from a mapping by id or an array in item order."""
+    if hasattr(values, "to_dict"):  # Series
+        if not values.index.is_unique:
+            repeated = values.index[values.index.duplicated()][0]
+            raise ValueError(f"{name} has more than one value for item {repeated!r}")
+        values = values.to_dict()
+    if isinstance(values, Mapping):
+        for item in items:
+            if item not in values:
+                raise ValueError(
+                    f"{name} has no value for item {item!r}; it has {len(values)} "
+                    "values, give one for every item"
+                )
+        return _objects([values[item] for item in items])
+    if isinstance(values, str) or np.ndim(values) != 1:
+        raise ValueError(
+            f"{name} must be a mapping from item id, a Series, or one value per item, "
+            f"got {type(values).__name__}"
+        )
+    if len(values) != len(items):
+        raise ValueError(
+            f"{name} has {len(values)} values for {len(items)} items; a mapping from "
+            "item id fits any subset of items"
+        )
+    return _objects(list(values))
+
+
+def _guessing(items, labels, guessing):
+    if guessing is None:
+        return np.zeros(len(items))
+    if isinstance(guessing, numbers.Real):
+        floors = np.full(len(items), float(guessing))
+    else:
+        keys = getattr(guessing, "index", guessing)
+        by_group = isinstance(guessing, Mapping) or hasattr(guessing, "index")
+        if by_group and all(label in keys for label in set(labels)):
+            floors = np.array([guessing[label] for label in labels], dtype=float)
+        else:
+            floors = _by_id(items, guessing, "guessing").astype(float)
+    bad = ~((floors >= 0) & (floors < 1))
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise ValueError(
+            f"The guessing floor of item {items[k]!r} is {floors[k]:g}; it must be at "
+            "least 0 and under 1"
+        )
+    return floors
+
+
+def _sorted_codes(labels):
+    unique = list(dict.fromkeys(labels))
+    try:
+        unique.sort()
+    except TypeError:  # labels of several types
+        unique.sort(key=lambda label: (str(type(label)), str(label)))
+    code = {label: k for k, label in enumerate(unique)}
+    return _objects(unique), np.array([code[label] for label in labels], dtype=np.int64)
+
+
+def _objects(values):
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
