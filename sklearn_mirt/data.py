@@ -261,6 +261,23 @@ class ResponseData:
         with np.errstate(invalid="ignore"):
             return np.where(weight[axis] > 0, score[axis] / weight[axis], np.nan)
 
+    def group_means(self, groups, n_groups):
+        """Return mean scores (n_respondents, n_groups) on groups of items.
+
+        Parameters
+        ----------
+        groups : integer ndarray of shape (n_items,)
+            Group of each item, from 0.
+        n_groups : int
+
+        Returns
+        -------
+        means : ndarray, NaN where a respondent answered nothing of a group
+        """
+        weight, score = self._cells.sums_by_group(groups, n_groups)
+        with np.errstate(invalid="ignore"):
+            return np.where(weight > 0, score / weight, np.nan)
+
     def blocks(self, n_cells=2**16):
         """Return blocks of items of about `n_cells` cells; views, in item order.
 

@@ -32,7 +32,7 @@ def make_design(items, item_groups, guessing, positive_slopes):
         An item without group or floor, a wrong length, a floor outside [0, 1).
     """
     labels = group_labels(items, item_groups)
-    unique, groups = _sorted_codes(labels)
+    unique, groups = sorted_codes(labels)
     return ItemDesign(
         groups, unique, _guessing(items, labels, guessing), positive_slopes
     )
@@ -99,7 +99,8 @@ def _guessing(items, labels, guessing):
     return floors
 
 
-def _sorted_codes(labels):
+def sorted_codes(labels):
+    """Return the distinct labels, sorted, and the code of each label."""
     unique = list(dict.fromkeys(labels))
     try:
         unique.sort()

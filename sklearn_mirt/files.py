@@ -324,9 +324,9 @@ def _check_range(table: Table, scores, columns: list[int], name_cell) -> None:
     else:
         advice = "leave the cell of a missing answer empty"
     raise FileFormatError(
-        f"{table.path}, {table.place(row)}, column {table.names[columns[k]]!r}: the score of "
-        f"respondent {respondent!r} on item {item!r} is {scores[row, k]:g}, outside "
-        f"[0, 1] ({advice})"
+        f"{table.path}, {table.place(row)}, column {table.names[columns[k]]!r}: the "
+        f"score of respondent {respondent!r} on item {item!r} is {scores[row, k]:g}, "
+        f"outside [0, 1] ({advice})"
     )
 
 
@@ -338,7 +338,7 @@ def _refuse_repeats(table: Table, respondents, ids) -> None:
     if repeated.any():
         row = int(np.argmax(repeated))
         raise FileFormatError(
-            f"{table.path}, {table.place(row)}: respondent {respondents[row]!r} has another answer "
-            f"to item {ids[row]!r} further up ({repeated.sum()} such rows in all); "
-            "keep one, or their mean"
+            f"{table.path}, {table.place(row)}: respondent {respondents[row]!r} has "
+            f"another answer to item {ids[row]!r} further up ({repeated.sum()} such "
+            "rows in all); keep one, or their mean"
         )

@@ -13,8 +13,17 @@ import warnings
 import numpy as np
 from scipy import stats
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import BaseCrossValidator, KFold
+
+from sklearn_mirt.splitters import (
+    CellKFold,
+    GroupedItemKFold,
+    ItemKFold,
+    LeaveItemGroupOut,
+    RespondentKFold,
+    cell_groups,
+    id_codes,
+    id_column,
+)
 
 __all__ = [
     "CellKFold",
@@ -233,11 +242,11 @@ def prediction_report(X, y, prob, *, groups=None, sample_weight=None):
     """
     import pandas as pd
 
-    respondents, labels = _column(X, 0), _group_labels(X, groups)
+    respondents, labels = id_column(X, 0), cell_groups(X, groups)
     y, prob, weight, kept = _observed(y, prob, sample_weight)
     if len(kept) != len(respondents):
         raise ValueError(f"X has {len(respondents)} cells but y has {len(kept)}.")
-    respondents, codes_all = respondents[kept], _codes(labels, "group")
+    respondents, codes_all = respondents[kept], id_codes(labels, "group")
     names = codes_all[1]
     if {_MACRO, _MICRO} & set(names):
         raise ValueError(f"{_MACRO!r} and {_MICRO!r} name rows; rename that group.")
@@ -277,7 +286,7 @@ class CellScorer:
         classes = np.asarray(estimator.classes_)
         prob = _right_probability(np.asarray(estimator.predict_proba(X)), classes)
         target = _binary_target(y, classes)
-        return _score(self.metric, target, prob, _column(X, 0), sample_weight)
+        return _score(self.metric, target, prob, id_column(X, 0), sample_weight)
 
     def __repr__(self):
         return f"{type(self).__name__}({self.metric!r})"
@@ -437,7 +446,7 @@ def _rank_agreement(statistic, y_true, y_prob, respondents, sample_weight):
         raise ValueError("respondents must be given for one-dimensional y_true.")
     if respondents is None:
         respondents = np.arange(shape[0])
-    codes, _ = _codes(respondents, "respondent")
+    codes, _ = id_codes(respondents, "respondent")
     if len(codes) != shape[0]:
         raise ValueError(f"{len(codes)} respondents given, y_true has {shape[0]} rows.")
     if len(shape) == 2:
@@ -501,197 +510,3 @@ def _binary_target(y, classes):
         )
     target[missing] = np.nan
     return target
-
-
-class CellKFold(KFold):
-    """K-fold over cells: scikit-learn's KFold with BenchMIRT's settings.
-
-    Parameters
-    ----------
-    n_splits : int, default=10
-        Number of folds.
-    shuffle : bool, default=True
-        Whether cells are shuffled before they are split.
-    random_state : int, RandomState instance or None, default=42
-        Seed of the shuffle; not used without it.
-    """
-
-    def __init__(self, n_splits=10, *, shuffle=True, random_state=42):
-        super().__init__(
-            n_splits, shuffle=shuffle, random_state=random_state if shuffle else None
-        )
-
-
-class _WholeKFold(BaseCrossValidator):
-    """K-fold over the distinct labels of the cells; a label is never divided."""
-
-    _noun = "label"
-
-    def __init__(self, n_splits=5, *, shuffle=True, random_state=0):
-        self.n_splits = n_splits
-        self.shuffle = shuffle
-        self.random_state = random_state
-
-    def get_n_splits(self, X=None, y=None, groups=None):
-        """Return the number of folds."""
-        return self.n_splits
-
-    def split(self, X, y=None, groups=None):
-        """Yield (train, test) row numbers; a label's cells are never divided."""
-        codes, names = _codes(self._labels(X), self._noun)
-        folds = self._folds(len(names))[codes]
-        for fold in range(self.get_n_splits(X)):
-            test = folds == fold
-            yield np.flatnonzero(~test), np.flatnonzero(test)
-
-    def _folds(self, n_labels):
-        if not 2 <= self.n_splits <= n_labels:
-            raise ValueError(
-                f"n_splits={self.n_splits} must be between 2 and the number of "
-                f"{self._noun}s, which is {n_labels}."
-            )
-        folds = np.arange(n_labels) % self.n_splits
-        if self.shuffle:
-            np.random.default_rng(self.random_state).shuffle(folds)
-        return folds
-
-
-class RespondentKFold(_WholeKFold):
-    """K-fold that holds out whole respondents (column 0 of X).
-
-    The fold of a respondent depends on the set of ids and the seed, not on the
-    order of the cells; folds have equal numbers of respondents, give or take one.
-
-    Parameters
-    ----------
-    n_splits : int, default=5
-        Number of folds, at most the number of respondents.
-    shuffle : bool, default=True
-        Whether to shuffle; otherwise sorted ids are dealt to the folds in turn.
-    random_state : int, numpy.random.Generator or None, default=0
-        Seed of the shuffle.
-    """
-
-    _noun = "respondent"
-
-    def _labels(self, X):
-        return _column(X, 0)
-
-
-class ItemKFold(_WholeKFold):
-    """K-fold that holds out whole items (column 1 of X).
-
-    Folds are formed as in :class:`RespondentKFold`.
-
-    Parameters
-    ----------
-    n_splits : int, default=5
-        Number of folds, at most the number of items.
-    shuffle : bool, default=True
-        Whether to shuffle; otherwise sorted ids are dealt to the folds in turn.
-    random_state : int, numpy.random.Generator or None, default=0
-        Seed of the shuffle.
-    """
-
-    _noun = "item"
-
-    def _labels(self, X):
-        return _column(X, 1)
-
-
-class GroupedItemKFold(_WholeKFold):
-    """K-fold that holds out whole groups of items, such as benchmarks.
-
-    Parameters
-    ----------
-    item_groups : mapping
-        Group of each item id (dict or pandas Series).
-    n_splits : int, default=5
-        Number of folds, at most the number of groups.
-    shuffle : bool, default=True
-        Whether to shuffle; otherwise sorted groups are dealt to the folds in turn.
-    random_state : int, numpy.random.Generator or None, default=0
-        Seed of the shuffle.
-    """
-
-    _noun = "item group"
-
-    def __init__(self, item_groups, n_splits=5, *, shuffle=True, random_state=0):
-        super().__init__(n_splits, shuffle=shuffle, random_state=random_state)
-        self.item_groups = item_groups
-
-    def _labels(self, X):
-        return _group_labels(X, self.item_groups)
-
-
-class LeaveItemGroupOut(GroupedItemKFold):
-    """Hold out one group of items (one benchmark) at a time, in sorted order.
-
-    Parameters
-    ----------
-    item_groups : mapping
-        Group of each item id (dict or pandas Series).
-    """
-
-    def __init__(self, item_groups):
-        self.item_groups = item_groups
-
-    def get_n_splits(self, X=None, y=None, groups=None):
-        """Return the number of groups among the items of X (of the mapping if None)."""
-        if X is None:
-            return len(set(dict(self.item_groups).values()))
-        return len(_codes(self._labels(X), self._noun)[1])
-
-    def _folds(self, n_labels):
-        if n_labels < 2:
-            raise ValueError("At least two item groups are needed to leave one out.")
-        return np.arange(n_labels)
-
-
-def _column(X, number):
-    """Return one of the two id columns of a long X."""
-    shape = np.shape(X)
-    if len(shape) != 2 or shape[1] != 2:
-        raise ValueError(f"X must have two columns, respondent and item; got {shape}.")
-    if hasattr(X, "iloc"):
-        return X.iloc[:, number].to_numpy()
-    # Nested lists would turn into strings where an id is one.
-    X = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
-    return X[:, number]
-
-
-def _codes(labels, noun):
-    """Return the code of each label and the sorted distinct labels."""
-    import pandas as pd
-
-    codes, names = pd.factorize(np.asarray(labels))
-    if (codes < 0).any():
-        raise ValueError(f"{(codes < 0).sum()} cells have no {noun} id.")
-    # Numbers and strings may meet in an object column; they sort by type first.
-    order = sorted(range(len(names)), key=lambda i: _sort_key(names[i]))
-    rank = np.empty(len(names), dtype=int)
-    rank[order] = np.arange(len(names))
-    return rank[codes], [names[i] for i in order]
-
-
-def _sort_key(label):
-    return (isinstance(label, str), label)
-
-
-def _group_labels(X, groups):
-    """Return the group of each cell of X from a mapping of items or from labels."""
-    items = _column(X, 1)
-    if groups is None:
-        return np.full(len(items), "all", dtype=object)
-    if not hasattr(groups, "keys"):
-        if len(groups) != len(items):
-            raise ValueError(f"{len(groups)} group labels for {len(items)} cells.")
-        return np.asarray(groups, dtype=object)
-    groups = dict(groups)
-    codes, names = _codes(items, "item")
-    unknown = [name for name in names if name not in groups]
-    if unknown:
-        raise ValueError(f"{len(unknown)} items have no group, such as {unknown[:3]}.")
-    labels = np.empty(len(names), dtype=object)
-    labels[:] = [groups[name] for name in names]
-    return labels[codes]

