@@ -13,13 +13,13 @@ PACKAGE = Path(sklearn_mirt.__file__).parent
 
 # Layers of the package: the modules of each, and the layers they may import from.
 LAYERS = {
-    "foundation": {"exceptions", "cells", "data", "items", "abilities"},
+    "foundation": {"exceptions", "cells", "checking", "data", "items", "abilities"},
     "priors": {"priors"},
     "kernels": {"kernels"},
     "runner": {"runner"},
     "solvers": {"solvers"},
     "rotation": {"rotation"},
-    "datasets": {"datasets"},
+    "datasets": {"datasets", "simulation", "suite"},
     "tables": {"tables"},
     "files": {"files"},
     "estimators": {
@@ -39,6 +39,8 @@ LAYERS = {
         "calibration",
         "diagnostics",
         "metrics",
+        "cellmetrics",
+        "splitters",
     },
     "audit": {"audit"},
     "plots": {"plots"},
@@ -57,7 +59,7 @@ MAY_IMPORT = {
     "runner": set(),
     "solvers": {"solvers", "foundation", "priors", "kernels", "runner"},
     "rotation": {"foundation"},
-    "datasets": {"foundation"},
+    "datasets": {"datasets", "foundation"},
     "tables": set(),
     "files": {"tables", "foundation"},
     "estimators": {
