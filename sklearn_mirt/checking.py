@@ -132,7 +132,7 @@ def _outside(values):
 
 
 def checked_scores(scores, name):
-    """Return scores, -1 where missing: int8 where the others are 0 or 1, else float32."""
+    """Return scores, -1 where missing: int8 if the others are 0 or 1, else float32."""
     scores = _numbers(scores, name).ravel()
     k = _outside(scores)
     if k is not None:

@@ -186,8 +186,8 @@ converged_, solver_
     def _refuse_unknown(self, unknown, kind):
         if len(unknown) and self.handle_unknown == "error":
             raise ValueError(
-                f"The {kind} {unknown[0]!r} was not seen in fit ({len(unknown)} unknown "
-                f"{kind}(s)); handle_unknown='prior' predicts it from the prior"
+                f"The {kind} {unknown[0]!r} was not seen in fit ({len(unknown)} "
+                f"unknown {kind}(s)); handle_unknown='prior' predicts it from the prior"
             )
 
     def _with_priors(self, items, unknown):

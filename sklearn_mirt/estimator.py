@@ -73,7 +73,8 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
             data.items, self.item_groups, self.guessing, self.positive_slopes
         )
         _check_size(data, self.n_dims)
-        _report_silent(data)
+        weights, _ = data.sums()
+        _report_silent(data, weights)
         solver = self._make_solver()
         reporter = PassReporter(self, self.max_iter)
         result = solver.solve(
@@ -84,7 +85,7 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
             callback=reporter,
         )
         self.solver_ = solver.name
-        self._keep(result, design)
+        self._keep(result, design, weights[0] > 0)
         reporter.close()
         if not result.converged:
             warnings.warn(
@@ -116,10 +117,11 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
         )
         return earlier if same else None
 
-    def _keep(self, result, design):
+    def _keep(self, result, design, answered):
         if self.warm_start:
             self._unrotated = result
-        result = _rotated(result, self.rotation, self.positive_slopes)
+        method = "none" if self.positive_slopes else self.rotation
+        result = _rotated(result, method or "none", answered)
         items, abilities = result.items, result.abilities
         self.items_, self.respondents_ = items.ids, abilities.ids
         self.item_groups_ = design.group_labels[design.groups]
@@ -173,10 +175,9 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
         )
 
 
-def _rotated(result, method, positive_slopes):
-    """Rotate and order a result; positive slopes fix the axes by themselves."""
-    method = "none" if method is None or positive_slopes else method
-    M = rotation_matrix(result.items, result.abilities, method)
+def _rotated(result, method, answered):
+    """Rotate and order a result, by the items with answers alone."""
+    M = rotation_matrix(result.items.take(answered), result.abilities, method)
     items, abilities = apply_rotation(result.items, result.abilities, M)
     carry = np.eye(len(M) + 1)
     carry[:-1, :-1] = M.T
@@ -187,8 +188,8 @@ def _rotated(result, method, positive_slopes):
 def _check_size(data, n_dims):
     if data.n_observed == 0:
         raise ValueError(
-            f"There are no answers: all {data.n_respondents} x {data.n_items} cells are "
-            "missing"
+            f"There are no answers: all {data.n_respondents} x {data.n_items} cells "
+            "are missing"
         )
     if data.n_respondents < n_dims:
         raise ValueError(
@@ -197,9 +198,8 @@ def _check_size(data, n_dims):
         )
 
 
-def _report_silent(data):
+def _report_silent(data, weights):
     """Warn of respondents and items without any answer: they keep their prior."""
-    weights, _ = data.sums()
     parts = []
     for weight, ids, noun in (
         (weights[1], data.respondents, "respondent"),

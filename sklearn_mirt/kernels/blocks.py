@@ -20,7 +20,7 @@ from sklearn_mirt.cells import DenseBlock
 from sklearn_mirt.kernels import packing
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class ItemState:
     """Posterior of all items: means (J, K) and packed second moments (J, L), float64."""
 
@@ -31,9 +31,9 @@ class ItemState:
         """Return views of the items of a block."""
         return ItemState(self.mean[start:stop], self.second[start:stop])
 
-    def copy(self):
-        """Return an independent copy."""
-        return ItemState(self.mean.copy(), self.second.copy())
+    def empty_like(self):
+        """Return space for another state of the same items."""
+        return ItemState(np.empty_like(self.mean), np.empty_like(self.second))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,9 @@ class ItemTask:
         Prior precision times prior mean.
     groups : (J,) array
         Item group of each item.
-    observed : (J,) boolean array
-        Items with an answer; the others take no part in sums over items.
+    members : dict
+        For each block, by its start: the groups in it and a (groups, items) array of 1
+        where an answered item belongs to the group.
     floor : (J,) array or None
         Guessing floor; None where there is none at all.
     carry : (K, K) array
@@ -67,7 +68,7 @@ class ItemTask:
     prior_precision: np.ndarray
     prior_linear: np.ndarray
     groups: np.ndarray
-    observed: np.ndarray
+    members: dict
     floor: np.ndarray | None
     carry: np.ndarray
     nonnegative: bool = False
@@ -158,10 +159,10 @@ def cells_operator(block, kernels, n_respondents):
     return SparseCellsOperator(block, kernels, n_respondents)
 
 
-def change_coordinates(items, carry):
-    """Apply a linear change of (slopes, intercept) coordinates in place."""
-    items.mean[:] = items.mean @ carry.T
-    items.second[:] = items.second @ packing.congruence(carry).T
+def change_coordinates(items, carry, out):
+    """Write the items after a linear change of (slopes, intercept) to `out`."""
+    np.matmul(items.mean, carry.T, out=out.mean)
+    np.matmul(items.second, packing.congruence(carry).T, out=out.second)
 
 
 def weigh_cells(cells, items, task, kernels, kappa=None, with_bound=True):
@@ -187,16 +188,25 @@ def weigh_cells(cells, items, task, kernels, kappa=None, with_bound=True):
     return omega, kappa, bound
 
 
-def sweep(block, items, task, kernels):
-    """Update the items of a block in place, then sum what the abilities need.
+def sweep(block, before, after, task, kernels):
+    """Update the items of a block, then sum what the abilities need.
+
+    Parameters
+    ----------
+    block : DenseBlock or SparseBlock
+    before, after : ItemState
+        All items; those of the block are read from `before` and written to `after`.
+    task : ItemTask
+    kernels : Kernels
 
     Returns
     -------
     sums : PassSums
         Its bound is that of the state before the pass.
     """
-    cells, items, task = _enter(block, items, task, kernels)
-    change_coordinates(items, task.carry)
+    cells, before, task = _enter(block, before, task, kernels)
+    items = after.block(block.start, block.stop)
+    change_coordinates(before, task.carry, items)
     omega, kappa, bound = weigh_cells(cells, items, task, kernels)
     linear = cells.sum_by_item(kappa, task.abilities1)
     bound += float((items.mean * linear).sum())
@@ -204,12 +214,14 @@ def sweep(block, items, task, kernels):
     logdet = _update_items(items, precision, linear, task, kernels)
     omega, kappa, _ = weigh_cells(cells, items, task, kernels, kappa, with_bound=False)
     dtype = task.abilities2.dtype
+    present, member = task.members[block.start]
     return PassSums(
         bound,
         cells.sum_by_respondent(omega, items.second.astype(dtype)),
         cells.sum_by_respondent(kappa, items.mean.astype(dtype)),
-        *_group_sums(items, task),
-        logdet,
+        _scatter(member @ items.mean, present, len(task.prior_linear)),
+        _scatter(member @ items.second, present, len(task.prior_linear)),
+        float(logdet @ member.sum(0)),
     )
 
 
@@ -227,13 +239,23 @@ def sum_for_abilities(block, items, task, kernels):
     return PassSums(bound, moment, linear)
 
 
+def group_members(blocks, groups, observed):
+    """Return the `members` of :class:`ItemTask`."""
+    members = {}
+    for block in blocks:
+        here = slice(block.start, block.stop)
+        present, local = np.unique(groups[here], return_inverse=True)
+        member = (local == np.arange(len(present))[:, None]) & observed[here]
+        members[block.start] = (present, member.astype(np.float64))
+    return members
+
+
 def _enter(block, items, task, kernels):
     """Operator, items and task of one block."""
     here = slice(block.start, block.stop)
     task = replace(
         task,
         groups=task.groups[here],
-        observed=task.observed[here],
         floor=None if task.floor is None else task.floor[here],
     )
     cells = cells_operator(block, kernels, len(task.abilities1))
@@ -241,7 +263,7 @@ def _enter(block, items, task, kernels):
 
 
 def _update_items(items, precision, linear, task, kernels):
-    """Posterior of the items given the abilities; log determinant of covariances."""
+    """Posterior of the items given the abilities; log determinants of covariances."""
     precision += task.prior_precision[task.groups]
     linear += task.prior_linear[task.groups]
     mean, covariance, logdet = kernels.solve_gaussian(precision, linear)
@@ -249,19 +271,14 @@ def _update_items(items, precision, linear, task, kernels):
         mean = kernels.solve_nonnegative(precision, linear, mean)
     items.mean[:] = mean
     items.second[:] = covariance + packing.outer(mean)
-    return float(logdet[task.observed].sum())
+    return logdet
 
 
-def _group_sums(items, task):
-    """First and packed second moments of the answered items, summed by group."""
-    n_groups = len(task.prior_linear)
-    present, local = np.unique(task.groups, return_inverse=True)
-    member = (local == np.arange(len(present))[:, None]) & task.observed
-    first = np.zeros((n_groups, items.mean.shape[1]))
-    second = np.zeros((n_groups, items.second.shape[1]))
-    first[present] = member @ items.mean
-    second[present] = member @ items.second
-    return first, second
+def _scatter(rows, place, n):
+    """Return `rows` at their place among n rows of zeros."""
+    out = np.zeros((n, rows.shape[1]))
+    out[place] = rows
+    return out
 
 
 def bound_by_respondent(block, items, task, kernels):

@@ -53,7 +53,7 @@ class Extrapolation:
         if jumped is None:
             return state
         self._at_limit = length == self._limit
-        self.landing = state.snapshot()
+        self.landing = state
         return jumped
 
     def undo(self):

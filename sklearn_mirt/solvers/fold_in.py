@@ -72,9 +72,9 @@ class _FoldIn:
         second = packing.outer(first)
         second[:, : covariance.shape[1]] += covariance
         n_items, k = self.items.mean.shape
-        nothing = np.zeros(n_items, dtype=bool)  # items are not updated here
+        unused = np.zeros(n_items, dtype=bool)  # items are not updated here
         return ItemTask(
-            first, second, nothing, nothing, nothing, nothing, self.floor, np.eye(k)
+            first, second, unused, unused, unused, {}, self.floor, np.eye(k)
         )
 
     def run(self, runner):

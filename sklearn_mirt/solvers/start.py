@@ -9,12 +9,13 @@ _SUBSPACE_ITERATIONS = 8
 _OVERSAMPLING = 8
 
 
-def spectral_start(data, n_dims, kernels, runner):
+def spectral_start(data, n_dims, answered, kernels, runner):
     """Return abilities (n_respondents, n_dims) of unit variance in each dimension.
 
     They are the leading left singular vectors of the answers, standardised by item, 0
     where missing. With many respondents by subspace iteration (Halko, Martinsson & Tropp
-    2011, algorithm 4.4), whose start is seeded.
+    2011, algorithm 4.4), whose start is seeded. The variance is that of the respondents
+    with answers, the boolean array `answered`; the others start at 0.
     """
     n = data.n_respondents
     blocks = data.blocks()
@@ -42,7 +43,7 @@ def spectral_start(data, n_dims, kernels, runner):
         vectors = np.hstack([vectors, extra])
     largest = np.abs(vectors).argmax(0)
     vectors = vectors * np.sign(vectors[largest, np.arange(n_dims)])
-    spread = vectors.std(0)
+    spread = vectors[answered].std(0)
     return np.where(spread > 1e-12, vectors / np.where(spread > 0, spread, 1), 0.0)
 
 

@@ -28,6 +28,7 @@ from sklearn_mirt.kernels.blocks import (
     ItemState,
     ItemTask,
     change_coordinates,
+    group_members,
     sum_for_abilities,
     sweep,
 )
@@ -39,6 +40,7 @@ from sklearn_mirt.solvers.start import spectral_start
 
 _DOUBLE_BELOW = 10**6  # cells up to which products in float64 cost nothing to speak of
 _PLAIN_BELOW = 10**5  # cells up to which passes are too cheap to be worth saving
+_NEAR = 1e-4  # gain, in nats per answer, after which a fall means the summit
 _PLAIN_PASSES = 5  # before the first jump: the first passes are large steps anyway
 
 
@@ -109,11 +111,6 @@ class _State:
     divergence: float = np.inf
     jumped: bool = False  # extrapolated: items are behind, the bound is not known
 
-    def snapshot(self):
-        """Return a copy that the next pass does not write to."""
-        return replace(self, items=self.items.copy())
-
-
 class _Fit:
     """One fit: the constant data, the current state, the trace of the bound."""
 
@@ -129,6 +126,7 @@ class _Fit:
         self.counts = np.bincount(
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
+        self.members = group_members(self.blocks, design.groups, self.observed)
         self.trace = []
         self.accelerate = False
 
@@ -140,7 +138,9 @@ class _Fit:
 
     def _cold_start(self):
         d, n_items = self.n_dims, self.data.n_items
-        mean = spectral_start(self.data, d, self.kernels, self.runner)
+        mean = spectral_start(
+            self.data, d, self.answered, self.kernels, self.runner
+        )
         second = packing.pack(0.5 * np.eye(d + 1))
         return _State(
             ItemState(np.zeros((n_items, d + 1)), np.tile(second, (n_items, 1))),
@@ -166,16 +166,16 @@ class _Fit:
     def run(self, max_iter, tol, callback=None):
         """Pass until the bound settles; return whether it did.
 
-        The bound of a state becomes known during the next pass. Whatever is not an exact
-        ascent is held against it: a jump of the acceleration, and the empirical-Bayes
-        step, which is shrunk. Should the bound fall, the fit returns to the state before;
-        after a fall without a jump it goes on with the prior held, where every step is
-        an exact ascent.
+        The bound of a state becomes known during the next pass. Two steps are no exact
+        ascent: a jump of the acceleration, and the empirical-Bayes step, which is shrunk.
+        Should the bound fall, the fit returns to the state before. After a jump it goes
+        on without it; when the bound had all but settled it stops at this summit; else
+        it goes on with the prior held, where every step is an exact ascent.
         """
         jumps = Extrapolation() if self.accelerate else None
         kept, learn_prior, settled = None, True, False
         for n_iter in range(max_iter):
-            before = self.state.snapshot()
+            before = self.state
             bound = self._pass(learn_prior)
             if n_iter == 0 or before.jumped:
                 continue  # no bound to compare: nothing learned yet, or amid a jump
@@ -184,8 +184,8 @@ class _Fit:
                     self.state = jumps.undo()
                     continue
                 self.state = kept
-                if not learn_prior:
-                    return True  # a fall by rounding: nothing is left to gain
+                if not learn_prior or self._last_gain() < _NEAR * self.n_answers:
+                    return True
                 learn_prior, jumps = False, None
                 self.trace.pop()  # the next pass finds it again
                 continue
@@ -204,13 +204,15 @@ class _Fit:
             settled = self._record(bound, tol, callback) or settled
         return settled
 
+    def _last_gain(self):
+        return self.trace[-1] - self.trace[-2] if len(self.trace) > 1 else np.inf
+
     def _record(self, bound, tol, callback):
         """Add a bound to the trace; return whether its gain is under the tolerance."""
-        gain = bound - self.trace[-1] if self.trace else np.inf
         self.trace.append(bound)
         if callback is not None:
             callback(len(self.trace), bound)
-        return gain < tol * self.n_answers
+        return self._last_gain() < tol * self.n_answers
 
     def _task(self):
         state, k = self.state, self.n_dims + 1
@@ -224,7 +226,7 @@ class _Fit:
             precision,
             linear,
             self.design.groups,
-            self.observed,
+            self.members,
             self.floor,
             state.carry,
             self.design.positive_slopes,
@@ -233,8 +235,9 @@ class _Fit:
     def _pass(self, learn_prior):
         """Move to the next state; return the bound of the one before."""
         state, task = self.state, self._task()
+        items = state.items.empty_like()
         sums = self.runner.map_reduce(
-            sweep, self.blocks, state.items, task, self.kernels
+            sweep, self.blocks, state.items, items, task, self.kernels
         )
         bound = sums.bound - state.divergence
         mean, covariance, logdet = self._update_abilities(sums)
@@ -252,17 +255,23 @@ class _Fit:
         divergence = prior.divergence(
             self.counts, first, second, sums.logdet + stretch
         ) + ability_divergence(mean, covariance, logdet)
-        self.state = _State(state.items, carry, mean, covariance, prior, divergence)
+        self.state = _State(items, carry, mean, covariance, prior, divergence)
         return bound
 
     def _evaluate(self):
         """Bound of the current state, whose items get what they are owed."""
-        change_coordinates(self.state.items, self.state.carry)
-        self.state = replace(self.state, carry=np.eye(self.n_dims + 1))
+        self._settle_items()
         sums = self.runner.map_reduce(
             sum_for_abilities, self.blocks, self.state.items, self._task(), self.kernels
         )
         return sums.bound - self.state.divergence
+
+    def _settle_items(self):
+        """Give the items what they are owed."""
+        items = self.state.items.empty_like()
+        change_coordinates(self.state.items, self.state.carry, items)
+        carry = np.eye(self.n_dims + 1)
+        self.state = replace(self.state, items=items, carry=carry)
 
     def _update_abilities(self, sums):
         """Posterior of the abilities given the items, prior N(0, I)."""
@@ -292,8 +301,8 @@ class _Fit:
 
     def result(self, converged):
         """Return the current state as a SolverResult."""
+        self._settle_items()
         state, data = self.state, self.data
-        change_coordinates(state.items, state.carry)
         mean = state.items.mean
         covariances = packing.unpack(state.items.second - packing.outer(mean))
         unseen = ~self.observed
