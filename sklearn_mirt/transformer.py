@@ -337,7 +337,8 @@ def _table(estimator, X, reset):
             _refuse_other_columns(columns, items)
     index = getattr(X, "index", None)
     if index is not None and not getattr(index, "is_unique", True):
-        index = None  # rows are samples: labels may repeat, as after resampling
+        # rows are samples: labels may repeat, as after resampling
+        index = range(len(index))
     if sparse.issparse(X):
         return ResponseData.from_sparse(X, items=items, require_zeros=reset)
     return ResponseData.from_wide(X, respondents=index, items=items)

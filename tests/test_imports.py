@@ -182,8 +182,8 @@ def test_importing_the_package_is_quick_after_scikit_learn():
         "import sklearn.base, time; start = time.perf_counter(); import sklearn_mirt; "
         "print(time.perf_counter() - start)"
     )
-    # the best of three: another process may be using the machine
-    assert min(float(_python(code)[0]) for _ in range(3)) < 0.3
+    # three tries: another process may be using the machine
+    assert any(float(_python(code)[0]) < 0.3 for _ in range(3))
 
 
 def test_every_public_name_can_be_imported():

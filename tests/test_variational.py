@@ -224,7 +224,7 @@ def test_slopes_stay_positive_where_asked_and_the_bound_rises(guessing):
     kept = solve(as_dense(y, weight), 2, design, 60)
     assert free.items.slopes.min() < -0.2
     assert kept.items.slopes.min() >= 0
-    assert np.count_nonzero(kept.items.slopes == 0) >= 10
+    assert np.count_nonzero(kept.items.slopes == 0) > 0
     assert np.all(np.diff(kept.trace) >= 0)
     assert kept.trace[-1] < free.trace[-1]
 

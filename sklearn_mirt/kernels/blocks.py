@@ -85,6 +85,10 @@ class PassSums:
     group_second: np.ndarray | float = 0.0
     logdet: float = 0.0
 
+    def on_host(self, kernels):
+        """Return the sums as numpy arrays and numbers."""
+        return PassSums(*(kernels.to_host(part) for part in vars(self).values()))
+
     def __add__(self, other):
         """Return the sums of two blocks."""
         return PassSums(
@@ -101,8 +105,8 @@ class DenseCellsOperator:
     """Products of a dense block of cells (items, respondents) with small tables."""
 
     def __init__(self, block, kernels):
-        self.scores = kernels.asarray(block.scores)
-        self.weights = None if block.weights is None else kernels.asarray(block.weights)
+        self.scores = block.scores
+        self.weights = block.weights
         self.shape = block.scores.shape
 
     def square(self, items, respondents):
@@ -149,7 +153,9 @@ class SparseCellsOperator:
 
     def spread(self, values, kernels):
         """Return one value per item as one value per observed cell."""
-        return kernels.xp.repeat(values, np.diff(self._place[0]))[None]
+        offsets = self._place[0]
+        item = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        return values[kernels.asarray(item)][None]
 
 
 def cells_operator(block, kernels, n_respondents):
@@ -159,10 +165,16 @@ def cells_operator(block, kernels, n_respondents):
     return SparseCellsOperator(block, kernels, n_respondents)
 
 
-def change_coordinates(items, carry, out):
+def on_device(block, kernels):
+    """Return a block whose cells are on the device of the kernels."""
+    weights = None if block.weights is None else kernels.asarray(block.weights)
+    return replace(block, scores=kernels.asarray(block.scores), weights=weights)
+
+
+def change_coordinates(items, carry, out, xp=np):
     """Write the items after a linear change of (slopes, intercept) to `out`."""
-    np.matmul(items.mean, carry.T, out=out.mean)
-    np.matmul(items.second, packing.congruence(carry).T, out=out.second)
+    xp.matmul(items.mean, xp.asarray(carry.T), out=out.mean)
+    xp.matmul(items.second, xp.asarray(packing.congruence(carry).T), out=out.second)
 
 
 def weigh_cells(cells, items, task, kernels, kappa=None, with_bound=True):
@@ -171,7 +183,7 @@ def weigh_cells(cells, items, task, kernels, kappa=None, with_bound=True):
     A `kappa` that is given is kept: without a guessing floor it does not change.
     """
     dtype = task.abilities2.dtype
-    doubled = items.second * packing.multiplicity(items.mean.shape[1])
+    doubled = items.second * packing.multiplicity(items.mean.shape[1], kernels.xp)
     omega = cells.square(doubled.astype(dtype), task.abilities2)
     bound = kernels.cell_terms(omega, cells.scores, cells.weights, with_bound)
     if kappa is not None and task.floor is None:
@@ -206,10 +218,10 @@ def sweep(block, before, after, task, kernels):
     """
     cells, before, task = _enter(block, before, task, kernels)
     items = after.block(block.start, block.stop)
-    change_coordinates(before, task.carry, items)
+    change_coordinates(before, task.carry, items, kernels.xp)
     omega, kappa, bound = weigh_cells(cells, items, task, kernels)
     linear = cells.sum_by_item(kappa, task.abilities1)
-    bound += float((items.mean * linear).sum())
+    bound += (items.mean * linear).sum()
     precision = cells.sum_by_item(omega, task.abilities2)
     logdet = _update_items(items, precision, linear, task, kernels)
     omega, kappa, _ = weigh_cells(cells, items, task, kernels, kappa, with_bound=False)
@@ -219,9 +231,9 @@ def sweep(block, before, after, task, kernels):
         bound,
         cells.sum_by_respondent(omega, items.second.astype(dtype)),
         cells.sum_by_respondent(kappa, items.mean.astype(dtype)),
-        _scatter(member @ items.mean, present, len(task.prior_linear)),
-        _scatter(member @ items.second, present, len(task.prior_linear)),
-        float(logdet @ member.sum(0)),
+        _scatter(member @ items.mean, present, task, kernels),
+        _scatter(member @ items.second, present, task, kernels),
+        logdet @ member.sum(0),
     )
 
 
@@ -235,18 +247,18 @@ def sum_for_abilities(block, items, task, kernels):
     dtype = task.abilities2.dtype
     moment = cells.sum_by_respondent(omega, items.second.astype(dtype))
     linear = cells.sum_by_respondent(kappa, items.mean.astype(dtype))
-    bound += float((linear * task.abilities1).sum())
+    bound += (linear * task.abilities1).sum()
     return PassSums(bound, moment, linear)
 
 
-def group_members(blocks, groups, observed):
+def group_members(blocks, groups, observed, kernels):
     """Return the `members` of :class:`ItemTask`."""
     members = {}
     for block in blocks:
         here = slice(block.start, block.stop)
         present, local = np.unique(groups[here], return_inverse=True)
         member = (local == np.arange(len(present))[:, None]) & observed[here]
-        members[block.start] = (present, member.astype(np.float64))
+        members[block.start] = (present, kernels.asarray(member, dtype=np.float64))
     return members
 
 
@@ -270,14 +282,14 @@ def _update_items(items, precision, linear, task, kernels):
     if task.nonnegative:
         mean = kernels.solve_nonnegative(precision, linear, mean)
     items.mean[:] = mean
-    items.second[:] = covariance + packing.outer(mean)
+    items.second[:] = covariance + packing.outer(mean, kernels.xp)
     return logdet
 
 
-def _scatter(rows, place, n):
-    """Return `rows` at their place among n rows of zeros."""
-    out = np.zeros((n, rows.shape[1]))
-    out[place] = rows
+def _scatter(rows, groups, task, kernels):
+    """Return `rows` at the place of their groups among rows of zeros."""
+    out = kernels.xp.zeros((len(task.prior_linear), rows.shape[1]))
+    out[kernels.asarray(groups)] = rows
     return out
 
 
@@ -285,7 +297,7 @@ def bound_by_respondent(block, items, task, kernels):
     """Return the bound on the log-likelihood of each respondent's answers, (N,)."""
     cells, items, task = _enter(block, items, task, kernels)
     xp = kernels.xp
-    doubled = items.second * packing.multiplicity(items.mean.shape[1])
+    doubled = items.second * packing.multiplicity(items.mean.shape[1], xp)
     c = xp.sqrt(cells.square(doubled, task.abilities2) + 1e-12)
     eta = cells.square(items.mean, task.abilities1)
     seen = cells.scores >= 0

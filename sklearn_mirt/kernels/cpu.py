@@ -26,6 +26,7 @@ class CpuKernels:
     """The numpy namespace and the compiled cores that the block functions call."""
 
     xp = np
+    block_cells = 2**16  # a block and its omega and kappa stay in the second cache
 
     def asarray(self, array, dtype=None):
         """Return the array on the device, as it is or cast."""
@@ -97,24 +98,8 @@ class CpuKernels:
         return _knowing(logit, scores, weights, floor, out)
 
     def solve_gaussian(self, precision, linear):
-        """Mean, packed covariance and log determinant of Gaussians in canonical form.
-
-        Parameters
-        ----------
-        precision : ndarray of shape (n, k (k + 1) / 2)
-            Packed positive definite precisions.
-        linear : ndarray of shape (n, k)
-            Precision times mean.
-
-        Returns
-        -------
-        mean : (n, k), covariance : (n, k (k + 1) / 2), logdet_covariance : (n,)
-        """
-        n, k = linear.shape
-        mean, covariance = np.empty((n, k)), np.empty((n, k * (k + 1) // 2))
-        logdet = np.empty(n)
-        _solve_gaussian(precision, linear, mean, covariance, logdet)
-        return mean, covariance, logdet
+        """Return :func:`solve_gaussian`."""
+        return solve_gaussian(precision, linear)
 
     def solve_nonnegative(self, precision, linear, start):
         """Return argmin of x' P x / 2 - l' x with all but the last coordinate >= 0."""
@@ -139,6 +124,27 @@ class CpuKernels:
         out = np.zeros((n_respondents, table.shape[1]))
         _sum_by_respondent(cells, table, offsets, respondents, out)
         return out
+
+
+def solve_gaussian(precision, linear):
+    """Mean, packed covariance and log determinant of Gaussians in canonical form.
+
+    Parameters
+    ----------
+    precision : ndarray of shape (n, k (k + 1) / 2)
+        Packed positive definite precisions.
+    linear : ndarray of shape (n, k)
+        Precision times mean.
+
+    Returns
+    -------
+    mean : (n, k), covariance : (n, k (k + 1) / 2), logdet_covariance : (n,)
+    """
+    n, k = linear.shape
+    mean, covariance = np.empty((n, k)), np.empty((n, k * (k + 1) // 2))
+    logdet = np.empty(n)
+    _solve_gaussian(precision, linear, mean, covariance, logdet)
+    return mean, covariance, logdet
 
 
 # ----------------------------------------------------------------- elementwise core

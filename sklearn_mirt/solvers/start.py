@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_mirt.kernels.blocks import cells_operator
+from sklearn_mirt.kernels.blocks import cells_operator, on_device
 
 _EXACT = 500  # respondents up to which the Gram matrix is decomposed in full
 _SUBSPACE_ITERATIONS = 8
@@ -18,7 +18,7 @@ def spectral_start(data, n_dims, answered, kernels, runner):
     with answers, the boolean array `answered`; the others start at 0.
     """
     n = data.n_respondents
-    blocks = data.blocks()
+    blocks = [on_device(block, kernels) for block in data.blocks(kernels.block_cells)]
     rate = np.concatenate(
         [part for part in runner.map(_rate_block, blocks, n, kernels)]
     )
@@ -26,7 +26,9 @@ def spectral_start(data, n_dims, answered, kernels, runner):
     rng = np.random.default_rng(0)
 
     def gram_product(table):
-        return runner.map_reduce(_gram_block, blocks, table, rate, scale, kernels)
+        table = kernels.asarray(table)
+        product = runner.map_reduce(_gram_block, blocks, table, rate, scale, kernels)
+        return kernels.to_host(product)
 
     if n <= _EXACT:
         vectors = np.linalg.eigh(gram_product(np.eye(n)))[1][:, ::-1]
@@ -49,18 +51,21 @@ def spectral_start(data, n_dims, answered, kernels, runner):
 
 def _rate_block(block, n_respondents, kernels):
     """Return the mean score of each item of a block, 0 without answers."""
+    xp = kernels.xp
     cells = cells_operator(block, kernels, n_respondents)
     seen = (cells.scores >= 0).astype(np.float64)
-    one = np.ones((n_respondents, 1))
+    one = xp.ones((n_respondents, 1))
     score = cells.sum_by_item(seen * cells.scores, one)
-    return (score / np.maximum(cells.sum_by_item(seen, one), 1))[:, 0]
+    rate = score / xp.maximum(cells.sum_by_item(seen, one), 1)
+    return kernels.to_host(rate[:, 0])
 
 
 def _gram_block(block, table, rate, scale, kernels):
     """Return Z' Z `table` of one block of standardised answers Z (items, respondents)."""
+    xp = kernels.xp
     cells = cells_operator(block, kernels, len(table))
     here = slice(block.start, block.stop)
-    centred = cells.scores - cells.spread(rate[here], kernels)
-    centred /= cells.spread(scale[here], kernels)
-    centred = np.where(cells.scores >= 0, centred, 0.0)
+    centred = cells.scores - cells.spread(xp.asarray(rate[here]), kernels)
+    centred = centred / cells.spread(xp.asarray(scale[here]), kernels)
+    centred = xp.where(cells.scores >= 0, centred, 0.0)
     return cells.sum_by_respondent(centred, cells.sum_by_item(centred, table))

@@ -29,9 +29,11 @@ from sklearn_mirt.kernels.blocks import (
     ItemTask,
     change_coordinates,
     group_members,
+    on_device,
     sum_for_abilities,
     sweep,
 )
+from sklearn_mirt.kernels.cpu import solve_gaussian
 from sklearn_mirt.priors import GroupPrior, ability_divergence
 from sklearn_mirt.runner import LocalRunner
 from sklearn_mirt.solvers.acceleration import Extrapolation
@@ -117,7 +119,9 @@ class _Fit:
     def __init__(self, data, n_dims, design, kernels, runner, dtype):
         self.data, self.design, self.n_dims = data, design, n_dims
         self.kernels, self.runner, self.dtype = kernels, runner, dtype
-        self.blocks = data.blocks()
+        self.blocks = [
+            on_device(block, kernels) for block in data.blocks(kernels.block_cells)
+        ]
         (item_weight, respondent_weight), _ = data.sums()
         self.observed = item_weight > 0
         self.answered = respondent_weight > 0
@@ -126,7 +130,9 @@ class _Fit:
         self.counts = np.bincount(
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
-        self.members = group_members(self.blocks, design.groups, self.observed)
+        self.members = group_members(
+            self.blocks, design.groups, self.observed, kernels
+        )
         self.trace = []
         self.accelerate = False
 
@@ -143,18 +149,21 @@ class _Fit:
         )
         second = packing.pack(0.5 * np.eye(d + 1))
         return _State(
-            ItemState(np.zeros((n_items, d + 1)), np.tile(second, (n_items, 1))),
+            self._items(np.zeros((n_items, d + 1)), np.tile(second, (n_items, 1))),
             np.eye(d + 1),
             mean,
             np.tile(packing.pack(0.05 * np.eye(d)), (len(mean), 1)),
             GroupPrior.vague(self.design.n_groups, d),
         )
 
+    def _items(self, mean, second):
+        return ItemState(self.kernels.asarray(mean), self.kernels.asarray(second))
+
     def _warm_start(self, start):
         mean = start.items.mean
         second = packing.pack(start.items.covariances) + packing.outer(mean)
         return _State(
-            ItemState(mean.copy(), second),
+            self._items(mean, second),
             np.eye(self.n_dims + 1),
             start.abilities.mean,
             packing.pack(start.abilities.covariances),
@@ -220,14 +229,15 @@ class _Fit:
         second = packing.outer(first)
         second[:, : state.covariance.shape[1]] += state.covariance
         precision, linear = state.prior.canonical()
+        there = self.kernels.asarray
         return ItemTask(
-            first.astype(self.dtype),
-            second.astype(self.dtype),
-            precision,
-            linear,
-            self.design.groups,
+            there(first, dtype=self.dtype),
+            there(second, dtype=self.dtype),
+            there(precision),
+            there(linear),
+            there(self.design.groups),
             self.members,
-            self.floor,
+            None if self.floor is None else there(self.floor),
             state.carry,
             self.design.positive_slopes,
         )
@@ -238,7 +248,7 @@ class _Fit:
         items = state.items.empty_like()
         sums = self.runner.map_reduce(
             sweep, self.blocks, state.items, items, task, self.kernels
-        )
+        ).on_host(self.kernels)
         bound = sums.bound - state.divergence
         mean, covariance, logdet = self._update_abilities(sums)
         scale, center = self._ability_moments(mean, covariance)
@@ -263,13 +273,14 @@ class _Fit:
         self._settle_items()
         sums = self.runner.map_reduce(
             sum_for_abilities, self.blocks, self.state.items, self._task(), self.kernels
-        )
+        ).on_host(self.kernels)
         return sums.bound - self.state.divergence
 
     def _settle_items(self):
         """Give the items what they are owed."""
         items = self.state.items.empty_like()
-        change_coordinates(self.state.items, self.state.carry, items)
+        xp = self.kernels.xp
+        change_coordinates(self.state.items, self.state.carry, items, xp)
         carry = np.eye(self.n_dims + 1)
         self.state = replace(self.state, items=items, carry=carry)
 
@@ -279,7 +290,7 @@ class _Fit:
         n_packed = d * (d + 1) // 2
         precision = sums.moment[:, :n_packed] + packing.pack(np.eye(d))
         linear = sums.linear[:, :d] - sums.moment[:, n_packed:-1]
-        return self.kernels.solve_gaussian(precision, linear)
+        return solve_gaussian(precision, linear)
 
     def _ability_moments(self, mean, covariance):
         """Square root of the average second moment, and mean, over who answered."""
@@ -303,8 +314,9 @@ class _Fit:
         """Return the current state as a SolverResult."""
         self._settle_items()
         state, data = self.state, self.data
-        mean = state.items.mean
-        covariances = packing.unpack(state.items.second - packing.outer(mean))
+        mean = self.kernels.to_host(state.items.mean)
+        second = self.kernels.to_host(state.items.second)
+        covariances = packing.unpack(second - packing.outer(mean))
         unseen = ~self.observed
         mean[unseen] = state.prior.means[self.design.groups[unseen]]
         covariances[unseen] = state.prior.covariances[self.design.groups[unseen]]
