@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_mirt.abilities import Abilities
@@ -246,6 +247,7 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
             raise ValueError(
                 f"Expected abilities of shape (n_respondents, {d}), got {theta.shape}"
             )
+        assert_all_finite(theta, input_name="abilities")
         known = Abilities(
             theta,
             np.zeros((len(theta), d, d)),
@@ -335,7 +337,8 @@ def _table(estimator, X, reset):
         items = estimator.items_
         if columns is not None and estimator._named_items:
             _refuse_other_columns(columns, items)
-    index = getattr(X, "index", None)
+    # a list has an "index" too, which is none of ours
+    index = None if columns is None else getattr(X, "index", None)
     if index is not None and not getattr(index, "is_unique", True):
         # rows are samples: labels may repeat, as after resampling
         index = range(len(index))
