@@ -207,6 +207,11 @@ class AdditiveClassifier(_Baseline):
         effects = [np.zeros(self._n[0]), np.zeros(self._n[1])]
         variances, self._spread = [1.0, 1.0], [None, None]
         codes = (respondent, item)
+        # who has no answers tells nothing of the variances
+        seen = [
+            np.bincount(code, minlength=n) > 0
+            for code, n in zip(codes, self._n, strict=True)
+        ]
         for n_iter in range(1, self.max_iter + 1):
             self.n_iter_ = n_iter
             largest = 0.0
@@ -224,9 +229,9 @@ class AdditiveClassifier(_Baseline):
                 largest = max(largest, float(np.abs(step).max()))
                 self._spread[side] = 1 / curvature
                 second = effects[side] ** 2 + self._spread[side]
-                variances[side] = max(float(second.mean()), 1e-6)
-            shift = effects[0].mean()
-            effects[0] -= shift
+                variances[side] = max(float(second[seen[side]].mean()), 1e-6)
+            shift = effects[0][seen[0]].mean()
+            effects[0][seen[0]] -= shift
             self.intercept_ += float(shift)
             if largest < self.tol:
                 break

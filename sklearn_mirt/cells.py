@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 MISSING = -1
-CHUNK_CELLS = 2**21
+CHUNK_CELLS = 2**18
 _SPARSE_BELOW = 0.15  # share of observed cells under which storing pairs is smaller
 
 

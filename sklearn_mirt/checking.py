@@ -118,9 +118,10 @@ def _numbers(values, name):
                 continue
             try:
                 float(value)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"The score of {name(k)} is {value!r}, which is not a number"
+            except (TypeError, ValueError) as reason:
+                raise type(reason)(
+                    f"The score of {name(k)} is {value!r}, which is not a number "
+                    f"({reason})"
                 ) from error
         raise
 

@@ -177,7 +177,8 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
 
 def _rotated(result, method, answered):
     """Rotate and order a result, by the items with answers alone."""
-    M = rotation_matrix(result.items.take(answered), result.abilities, method)
+    seen = result.items if answered.all() else result.items.take(answered)
+    M = rotation_matrix(seen, result.abilities, method)
     items, abilities = apply_rotation(result.items, result.abilities, M)
     carry = np.eye(len(M) + 1)
     carry[:-1, :-1] = M.T

@@ -124,6 +124,8 @@ def _scores(y):
     if y.dtype.kind == "O" and len(known):
         known = np.array(known.tolist())
     labels = np.unique(known)
+    if not len(labels):
+        raise ValueError("There are no answers: every score of y is missing")
     numeric = labels.dtype.kind in "buif"
     if numeric and len(labels) and labels[0] >= 0 and labels[-1] <= 1:
         right = known.astype(float)

@@ -519,6 +519,12 @@ def _unit_rows(matrix):
 
 def _sandwich(B, covariance):
     """Return B @ covariance @ B.T, symmetric to the last bit."""
+    if covariance.ndim == 3 and len(covariance) > _BLOCK:  # without large temporaries
+        out = np.empty(covariance.shape)
+        for start in range(0, len(out), _BLOCK):
+            here = slice(start, start + _BLOCK)
+            out[here] = _sandwich(B, covariance[here])
+        return out
     moved = B @ covariance @ B.T
     return (moved + np.swapaxes(moved, -1, -2)) / 2
 

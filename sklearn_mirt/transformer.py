@@ -328,6 +328,11 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
 
 def _table(estimator, X, reset):
     """ResponseData of a table; columns by name where they have names."""
+    if not (sparse.issparse(X) or hasattr(X, "columns")) and np.ndim(X) != 2:
+        raise ValueError(
+            f"Expected 2D array, got {np.ndim(X)}D array instead: X has one row per "
+            "respondent and one column per item. Reshape your data"
+        )
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     columns = getattr(X, "columns", None)
     if reset:

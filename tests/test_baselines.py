@@ -233,7 +233,7 @@ def test_every_baseline_keeps_the_contract(baseline, answers):
         clone(baseline).fit(pairs, gaps).predict_proba(pairs[known]),
         clone(baseline).fit(pairs[known], y[known]).predict_proba(pairs[known]),
     )
-    with pytest.raises(ValueError, match="every score is missing"):
+    with pytest.raises(ValueError, match="every score of y is missing"):
         clone(baseline).fit(pairs, y * np.nan)
 
 

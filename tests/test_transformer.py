@@ -118,7 +118,8 @@ def test_score_is_the_mean_bound_of_the_rows_and_tells_models_apart(X, fitted):
     assert rows.shape == (50,)
     assert np.all(rows < 0)
     assert fitted.score(X) == pytest.approx(rows.mean())
-    shuffled = X.apply(lambda c: c.sample(frac=1, random_state=1).to_numpy())
+    shuffled = np.random.default_rng(0).permuted(X, axis=0)
+    shuffled = pd.DataFrame(shuffled, columns=X.columns)
     assert fitted.score(shuffled) < fitted.score(X)
     assert fitted.score_samples(X * NAN)[0] == pytest.approx(0, abs=1e-9)
 
@@ -134,7 +135,7 @@ def test_more_right_answers_never_lower_an_ability_with_positive_slopes(X):
         last = now
 
 
-# -------------------------------------------------------------------- rows by themselves
+# ------------------------------------------------------------------ rows by themselves
 
 
 def test_a_row_is_scored_by_itself(X, fitted):
@@ -162,7 +163,7 @@ def test_rows_with_gaps_are_scored_in_any_number_of_dimensions(X, d):
     assert np.all(np.linalg.det(few.covariances) > np.linalg.det(full.covariances))
 
 
-# ------------------------------------------------------------------------ forms of tables
+# ------------------------------------------------------------------- forms of tables
 
 FORMS = {
     "array": lambda X: X.to_numpy(),

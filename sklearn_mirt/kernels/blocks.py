@@ -22,7 +22,7 @@ from sklearn_mirt.kernels import packing
 
 @dataclass(frozen=True, eq=False)
 class ItemState:
-    """Posterior of all items: means (J, K) and packed second moments (J, L), float64."""
+    """Posterior of all items: means (J, K), float64, and packed second moments (J, L)."""
 
     mean: np.ndarray
     second: np.ndarray
@@ -174,7 +174,8 @@ def on_device(block, kernels):
 def change_coordinates(items, carry, out, xp=np):
     """Write the items after a linear change of (slopes, intercept) to `out`."""
     xp.matmul(items.mean, xp.asarray(carry.T), out=out.mean)
-    xp.matmul(items.second, xp.asarray(packing.congruence(carry).T), out=out.second)
+    square = xp.asarray(packing.congruence(carry).T, dtype=items.second.dtype)
+    xp.matmul(items.second, square, out=out.second)
 
 
 def weigh_cells(cells, items, task, kernels, kappa=None, with_bound=True):

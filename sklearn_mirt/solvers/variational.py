@@ -43,6 +43,7 @@ from sklearn_mirt.solvers.start import spectral_start
 _DOUBLE_BELOW = 10**6  # cells up to which products in float64 cost nothing to speak of
 _PLAIN_BELOW = 10**5  # cells up to which passes are too cheap to be worth saving
 _NEAR = 1e-4  # gain, in nats per answer, after which a fall means the summit
+_CHUNK = 8192  # items at a time where temporaries would be large
 _PLAIN_PASSES = 5  # before the first jump: the first passes are large steps anyway
 
 
@@ -157,7 +158,10 @@ class _Fit:
         )
 
     def _items(self, mean, second):
-        return ItemState(self.kernels.asarray(mean), self.kernels.asarray(second))
+        # second moments go into products of this type anyway; in float32 they halve
+        # what a large fit keeps
+        there = self.kernels.asarray
+        return ItemState(there(mean), there(second, dtype=self.dtype))
 
     def _warm_start(self, start):
         mean = start.items.mean
@@ -315,8 +319,7 @@ class _Fit:
         self._settle_items()
         state, data = self.state, self.data
         mean = self.kernels.to_host(state.items.mean)
-        second = self.kernels.to_host(state.items.second)
-        covariances = packing.unpack(second - packing.outer(mean))
+        covariances = _covariances(mean, self.kernels.to_host(state.items.second))
         unseen = ~self.observed
         mean[unseen] = state.prior.means[self.design.groups[unseen]]
         covariances[unseen] = state.prior.covariances[self.design.groups[unseen]]
@@ -345,6 +348,16 @@ def _standardise(mean, covariance, logdet, scale, center):
         covariance @ packing.congruence(inverse).T,
         logdet - 2 * np.log(np.diagonal(scale)).sum(),
     )
+
+
+def _covariances(mean, second):
+    """Full covariances (n, k, k) of means and packed second moments."""
+    n, k = mean.shape
+    out = np.empty((n, k, k))
+    for start in range(0, n, _CHUNK):  # without large temporaries
+        here = slice(start, start + _CHUNK)
+        out[here] = packing.unpack(second[here] - packing.outer(mean[here]))
+    return out
 
 
 def _item_coordinates(scale, center):
