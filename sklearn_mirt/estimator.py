@@ -121,7 +121,7 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
         if self.warm_start:
             self._unrotated = result
         method = "none" if self.positive_slopes else self.rotation
-        result = _rotated(result, method or "none", answered)
+        result = _rotated(result, method or "none", answered, not self.warm_start)
         items, abilities = result.items, result.abilities
         self.items_, self.respondents_ = items.ids, abilities.ids
         self.item_groups_ = design.group_labels[design.groups]
@@ -175,11 +175,13 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
         )
 
 
-def _rotated(result, method, answered):
+def _rotated(result, method, answered, overwrite):
     """Rotate and order a result, by the items with answers alone."""
     seen = result.items if answered.all() else result.items.take(answered)
     M = rotation_matrix(seen, result.abilities, method)
-    items, abilities = apply_rotation(result.items, result.abilities, M)
+    items, abilities = apply_rotation(
+        result.items, result.abilities, M, overwrite=overwrite
+    )
     carry = np.eye(len(M) + 1)
     carry[:-1, :-1] = M.T
     prior = result.prior.carried(carry)

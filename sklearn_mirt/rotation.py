@@ -266,7 +266,7 @@ def find_rotation(
     )[1]
 
 
-def apply_rotation(items, abilities, M):
+def apply_rotation(items, abilities, M, *, overwrite=False):
     """Move item parameters and abilities by one rotation; probabilities stay.
 
     Parameters
@@ -277,6 +277,8 @@ def apply_rotation(items, abilities, M):
         Means, covariances and the prior covariance move.
     M : array-like of shape (n_dims, n_dims)
         Any invertible matrix; the prior covariance need not be the identity.
+    overwrite : bool, default=False
+        Whether the memory of the item covariances may be used for the result.
 
     Returns
     -------
@@ -301,7 +303,9 @@ def apply_rotation(items, abilities, M):
     rotated_items = replace(
         items,
         slopes=items.slopes @ M,
-        covariances=_sandwich(both, items.covariances),
+        covariances=_sandwich(
+            both, items.covariances, out=items.covariances if overwrite else None
+        ),
     )
     rotated_abilities = replace(
         abilities,
@@ -517,10 +521,10 @@ def _unit_rows(matrix):
     return matrix / np.where(lengths > 0, lengths, 1.0)
 
 
-def _sandwich(B, covariance):
+def _sandwich(B, covariance, out=None):
     """Return B @ covariance @ B.T, symmetric to the last bit."""
     if covariance.ndim == 3 and len(covariance) > _BLOCK:  # without large temporaries
-        out = np.empty(covariance.shape)
+        out = np.empty(covariance.shape) if out is None else out
         for start in range(0, len(out), _BLOCK):
             here = slice(start, start + _BLOCK)
             out[here] = _sandwich(B, covariance[here])
