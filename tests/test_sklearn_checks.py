@@ -153,9 +153,9 @@ TWO_RESPONDENTS = (
 
 def expected_failures(estimator):
     """Name of each check that must fail, with the reason."""
-    if isinstance(estimator, MIRTTransformer | ItemMeanClassifier):
-        return {}
-    return {"check_sample_weight_equivalence_on_dense_data": TWO_RESPONDENTS}
+    if isinstance(estimator, MIRTClassifier | AdditiveClassifier):
+        return {"check_sample_weight_equivalence_on_dense_data": TWO_RESPONDENTS}
+    return {}
 
 
 _STRICT = {"xfail_strict": True}
