@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sklearn_mirt import datasets, metrics
     from sklearn_mirt.abilities import Abilities
     from sklearn_mirt.audit import BenchmarkAudit, audit_benchmarks
+    from sklearn_mirt.bank import ItemBank, load_item_bank, save_item_bank
     from sklearn_mirt.baselines import (
         AdditiveClassifier,
         GroupMeanScoreClassifier,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     )
     from sklearn_mirt.classifier import MIRTClassifier
     from sklearn_mirt.data import ResponseData
+    from sklearn_mirt.files import read_items, read_responses
     from sklearn_mirt.items import ItemParameters
     from sklearn_mirt.transformer import MIRTTransformer
 
@@ -38,6 +40,7 @@ _HOME = {
     "AdditiveClassifier": "baselines",
     "BenchmarkAudit": "audit",
     "GroupMeanScoreClassifier": "baselines",
+    "ItemBank": "bank",
     "ItemMeanClassifier": "baselines",
     "ItemParameters": "items",
     "MIRTClassifier": "classifier",
@@ -45,6 +48,10 @@ _HOME = {
     "MeanScoreClassifier": "baselines",
     "ResponseData": "data",
     "audit_benchmarks": "audit",
+    "load_item_bank": "bank",
+    "read_items": "files",
+    "read_responses": "files",
+    "save_item_bank": "bank",
 }
 _MODULES = frozenset({"datasets", "metrics"})
 
@@ -53,6 +60,7 @@ __all__ = [
     "AdditiveClassifier",
     "BenchmarkAudit",
     "GroupMeanScoreClassifier",
+    "ItemBank",
     "ItemMeanClassifier",
     "ItemParameters",
     "MIRTClassifier",
@@ -62,7 +70,11 @@ __all__ = [
     "__version__",
     "audit_benchmarks",
     "datasets",
+    "load_item_bank",
     "metrics",
+    "read_items",
+    "read_responses",
+    "save_item_bank",
 ]
 
 

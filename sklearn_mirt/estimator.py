@@ -122,21 +122,28 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
             self._unrotated = result
         method = "none" if self.positive_slopes else self.rotation
         result = _rotated(result, method or "none", answered, not self.warm_start)
-        items, abilities = result.items, result.abilities
-        self.items_, self.respondents_ = items.ids, abilities.ids
-        self.item_groups_ = design.group_labels[design.groups]
-        self.groups_ = design.group_labels
-        self.slopes_, self.intercepts_ = items.slopes, items.intercepts
-        self.guessing_ = items.guessing
-        self.item_covariances_ = items.covariances
+        labels = design.group_labels
+        sizes = np.bincount(design.groups, minlength=design.n_groups)
+        self._keep_items(
+            result.items, labels[design.groups], labels, sizes, result.prior
+        )
+        abilities = result.abilities
+        self.respondents_ = abilities.ids
         self.abilities_ = abilities.mean
         self.ability_covariances_ = abilities.covariances
         self.ability_correlation_ = abilities.prior_covariance
-        self.item_prior_means_ = result.prior.means
-        self.item_prior_covariances_ = result.prior.covariances
-        self.group_sizes_ = np.bincount(design.groups, minlength=design.n_groups)
         self.lower_bounds_ = result.trace
         self.n_iter_, self.converged_ = result.n_iter, result.converged
+
+    def _keep_items(self, items, groups, labels, sizes, prior):
+        """Set the fitted attributes that are about items."""
+        self.items_ = items.ids
+        self.item_groups_, self.groups_, self.group_sizes_ = groups, labels, sizes
+        self.slopes_, self.intercepts_ = items.slopes, items.intercepts
+        self.guessing_ = items.guessing
+        self.item_covariances_ = items.covariances
+        self.item_prior_means_ = prior.means
+        self.item_prior_covariances_ = prior.covariances
 
     # ---------------------------------------------------------- fitted, as our objects
 

@@ -7,6 +7,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_mirt.abilities import Abilities
+from sklearn_mirt.bank import ItemBank, load_item_bank
 from sklearn_mirt.callbacks import with_callbacks
 from sklearn_mirt.data import ResponseData
 from sklearn_mirt.estimator import BaseMIRT, check_parameters
@@ -296,6 +297,68 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         score : float
         """
         return float(np.mean(self.score_samples(X)))
+
+    @classmethod
+    def from_item_bank(cls, bank, **parameters):
+        """Return a transformer that scores respondents on calibrated items.
+
+        Nothing is fitted: there are no training respondents, and `transform`,
+        `score_abilities` and `expected_scores` give what the estimator that the bank
+        was saved from gives.
+
+        Parameters
+        ----------
+        bank : ItemBank or path-like
+            A bank, or a file of :func:`sklearn_mirt.save_item_bank`.
+        **parameters
+            Constructor parameters that do not change the items: `device`, `dtype`,
+            `n_jobs`, `verbose`.
+
+        Returns
+        -------
+        transformer : MIRTTransformer
+
+        Raises
+        ------
+        ItemBankError
+            The file is no item bank.
+        """
+        if not isinstance(bank, ItemBank):
+            bank = load_item_bank(bank)
+        items, labels = bank.items, bank.group_labels[bank.groups]
+        settings = {
+            "n_dims": items.n_dims,
+            "rotation": bank.rotation,
+            "positive_slopes": bool(bank.training.get("positive_slopes", False)),
+            "item_groups": dict(zip(items.ids, labels, strict=True)),
+            "guessing": dict(zip(items.ids, items.guessing, strict=True)),
+        }
+        clash = sorted(settings.keys() & parameters.keys())
+        if clash:
+            raise ValueError(f"{clash} come from the item bank and cannot be given")
+        mirt = cls(**settings, **parameters)
+        check_parameters(mirt)
+        return mirt._adopt(bank, labels)
+
+    def _adopt(self, bank, labels):
+        items = bank.items
+        d = items.n_dims
+        self._keep_items(items, labels, bank.group_labels, bank.group_sizes, bank.prior)
+        self.respondents_ = np.empty(0, dtype=object)
+        self.abilities_ = np.empty((0, d))
+        self.ability_covariances_ = np.empty((0, d, d))
+        self.ability_correlation_ = bank.ability_correlation
+        self.solver_ = bank.training.get("solver", "none")
+        self.n_iter_ = bank.training.get("n_iter", 0)
+        self.converged_ = bank.training.get("converged", True)
+        bound = bank.training.get("lower_bound")
+        self.lower_bounds_ = np.array([] if bound is None else [bound], dtype=float)
+        self.n_features_in_ = items.n_items
+        # a table whose columns have names is joined by name
+        self._named_items = all(isinstance(value, str) for value in items.ids)
+        if self._named_items:
+            self.feature_names_in_ = items.ids
+        return self
 
     # ------------------------------------------------------------------------ plumbing
 
