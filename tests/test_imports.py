@@ -22,9 +22,9 @@ LAYERS = {
     "datasets": {"datasets", "simulation", "suite"},
     "atomic": {"atomic"},
     "bank": {"bank"},
-    "tables": {"tables"},
+    "tables": {"tables", "streams"},
     "readers": {"readers"},
-    "files": {"files", "writers"},
+    "files": {"files", "layouts", "writers"},
     "interchange": {"interchange"},
     "estimators": {
         "callbacks",
@@ -64,7 +64,7 @@ MAY_IMPORT = {
     "solvers": {"solvers", "foundation", "priors", "kernels", "runner"},
     "rotation": {"foundation"},
     "datasets": {"datasets", "foundation"},
-    "tables": set(),
+    "tables": {"tables"},
     "atomic": set(),
     # the version of the package is written into a bank
     "bank": {"atomic", "foundation", "priors", "public"},
