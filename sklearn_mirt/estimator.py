@@ -136,7 +136,7 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
         self.item_prior_covariances_ = result.prior.covariances
         self.group_sizes_ = np.bincount(design.groups, minlength=design.n_groups)
         self.lower_bounds_ = result.trace
-        self.n_iter_, self.converged_ = result.n_iter, result.converged
+        self.n_iter_, self.converged_ = result.n_iter, bool(result.converged)
 
     # ---------------------------------------------------------- fitted, as our objects
 
