@@ -4,12 +4,16 @@ Means of scores, as in BenchMIRT, and the additive model (respondent + item), wh
 one that is hard to beat.
 """
 
+import warnings
+
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_mirt.design import group_labels
+from sklearn_mirt.design import group_labels, known_labels, sorted_codes
+from sklearn_mirt.estimator import check_parameters
 from sklearn_mirt.long import LongAnswersMixin, code_ids, read_answers, read_pairs
 
 
@@ -32,6 +36,7 @@ class _Baseline(LongAnswersMixin, ClassifierMixin, BaseEstimator):
         -------
         self : estimator
         """
+        check_parameters(self)
         data, self.classes_ = read_answers(self, X, y, sample_weight)
         if data.n_observed == 0:
             raise ValueError("There are no answers: every score is missing")
@@ -133,7 +138,7 @@ class GroupMeanScoreClassifier(_Baseline):
 
     def _fit_cells(self, respondent, item, scores, weights):
         labels = group_labels(self.items_, self.item_groups)
-        self.groups_, self.item_codes_ = np.unique(labels, return_inverse=True)
+        self.groups_, self.item_codes_ = sorted_codes(labels)
         n, g = self._n[0], len(self.groups_)
         mean = float(np.average(scores, weights=weights))
         self.respondent_means_ = np.append(
@@ -141,25 +146,23 @@ class GroupMeanScoreClassifier(_Baseline):
         )
         cell = respondent * g + self.item_codes_[item]
         means = _mean_table(cell, n * g, scores, weights, np.nan).reshape(n, g)
-        self.means_ = np.where(np.isnan(means), self.respondent_means_[:-1, None], means)
+        self.means_ = np.where(
+            np.isnan(means), self.respondent_means_[:-1, None], means
+        )
         self.group_means_ = _mean_table(
             self.item_codes_[item], g, scores, weights, mean
         )
 
     def _right(self, i, j, unknown):
-        codes = np.append(self.item_codes_, [self._code(item) for item in unknown])
+        # an unknown group gets the place after the last known one
+        place = {label: k for k, label in enumerate(self.groups_)}
+        labels = known_labels(unknown, self.item_groups)
+        new = [place.get(label, len(place)) for label in labels]
+        codes = np.append(self.item_codes_, new).astype(int)
         # one more row for an unknown respondent, one more column for an unknown group
         table = np.vstack([self.means_, self.group_means_])
         table = np.column_stack([table, self.respondent_means_])
-        return table[i, codes[j].astype(int)]
-
-    def _code(self, item):
-        """Group code of an item outside the fit; one past the last if unknown."""
-        if not hasattr(self.item_groups, "keys") or item not in self.item_groups:
-            return len(self.groups_)
-        label = group_labels([item], self.item_groups)[0]
-        found = np.flatnonzero(self.groups_ == label)
-        return found[0] if len(found) else len(self.groups_)
+        return table[i, codes[j]]
 
 
 class AdditiveClassifier(_Baseline):
@@ -226,6 +229,13 @@ class AdditiveClassifier(_Baseline):
             self.intercept_ += float(shift)
             if largest < self.tol:
                 break
+        else:
+            warnings.warn(
+                f"The effects still moved by {largest:.2g} logits after {self.max_iter} "
+                f"passes; raise max_iter or tol={self.tol}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         self.respondent_effects_, self.item_effects_ = effects
         self.respondent_variance_, self.item_variance_ = variances
         self.n_iter_ = n_iter + 1

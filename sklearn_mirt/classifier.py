@@ -6,7 +6,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.callbacks import with_callbacks
-from sklearn_mirt.design import group_labels
+from sklearn_mirt.checking import object_array
+from sklearn_mirt.design import known_floors, known_labels
 from sklearn_mirt.estimator import BaseMIRT, check_parameters
 from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.long import LongAnswersMixin, code_ids, read_answers, read_pairs
@@ -194,27 +195,20 @@ converged_, solver_
         prior = GroupPrior(self.item_prior_means_, self.item_prior_covariances_)
         mean, covariance = prior.pooled(self.group_sizes_)
         group = {label: k for k, label in enumerate(self.groups_)}
+        labels = known_labels(unknown, self.item_groups)
         means, covariances = [], []
-        for item in unknown:
-            k = group.get(self._group_of(item))
+        for label in labels:
+            k = group.get(label)
             means.append(mean if k is None else prior.means[k])
             covariances.append(covariance if k is None else prior.covariances[k])
         means = np.array(means)
         return ItemParameters(
             np.vstack([items.slopes, means[:, :-1]]),
             np.concatenate([items.intercepts, means[:, -1]]),
-            np.concatenate([items.guessing, np.zeros(len(unknown))]),
+            np.append(items.guessing, known_floors(unknown, labels, self.guessing)),
             np.concatenate([items.covariances, covariances]),
-            np.concatenate([items.ids, unknown]),
+            np.append(items.ids, object_array(unknown)),
         )
-
-    def _group_of(self, item):
-        """Group that `item_groups` gives to an item outside the fit, or None."""
-        if self.item_groups is None or not hasattr(self.item_groups, "keys"):
-            return None
-        if item not in self.item_groups:
-            return None
-        return group_labels([item], self.item_groups)[0]
 
 
 def _with_average(abilities):
@@ -224,5 +218,5 @@ def _with_average(abilities):
         np.vstack([abilities.mean, np.zeros(d)]),
         np.concatenate([abilities.covariances, abilities.prior_covariance[None]]),
         abilities.prior_covariance,
-        np.concatenate([abilities.ids, [None]]),
+        np.append(abilities.ids, object_array([None])),
     )

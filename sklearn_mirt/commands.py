@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from sklearn_mirt import __version__, console
 from sklearn_mirt.output import refuse_overwriting, write_audit
@@ -193,14 +192,15 @@ def _name_groups(path: Path, table, group: str, subset: str):
 
 
 def _fit(data, items, options):
-    """Audit with a moving line on the terminal; it shows nothing when redirected."""
-    from sklearn_mirt import audit_benchmarks
+    """Audit with a progress bar on the terminal; none when redirected."""
+    from sklearn_mirt import MIRTTransformer, audit_benchmarks
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        size = f"{data.n_respondents:,} respondents x {data.n_items:,} items"
-        progress.add_task(f"fitting {size}")
-        return audit_benchmarks(data, items=items, **options)
+    estimator = MIRTTransformer(**options)
+    size = f"{data.n_respondents:,} respondents x {data.n_items:,} items"
+    with console.progress_bar(f"fitting {size}") as passes:
+        if hasattr(estimator, "set_callbacks"):  # scikit-learn 1.9
+            estimator.set_callbacks(passes)
+        return audit_benchmarks(data, items=items, estimator=estimator)
 
 
 def _report(audit, notes: list[str], about: dict, out: Path, as_json: bool) -> None:
@@ -211,10 +211,10 @@ def _report(audit, notes: list[str], about: dict, out: Path, as_json: bool) -> N
         return
     screen = Console()
     for note in notes:
-        screen.print(escape(note), style="dim", highlight=False)
+        screen.print(escape(note), style="dim", highlight=False, soft_wrap=True)
     screen.print(console.benchmark_table(audit.benchmarks))
     for finding in audit.findings:
-        screen.print(f"- {escape(finding)}", highlight=False)
+        screen.print(f"- {escape(finding)}", highlight=False, soft_wrap=True)
     typer.echo(f"wrote {', '.join(written)} to {out}")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from sklearn_mirt.checking import is_missing, object_array
 from sklearn_mirt.solvers.base import ItemDesign
 
 
@@ -18,8 +19,8 @@ def make_design(items, item_groups, guessing, positive_slopes):
     item_groups : mapping, Series or array-like, or None
         Group of each item, by id or in the order of `items`; None for one group.
     guessing : float, mapping, Series or array-like, or None
-        Floor of the probability of a right answer: one for all, by item id, by group, or
-        in the order of `items`.
+        Floor of the probability of a right answer: one for all, by item id, by group,
+        or in the order of `items`.
     positive_slopes : bool
 
     Returns
@@ -41,12 +42,39 @@ def make_design(items, item_groups, guessing, positive_slopes):
 def group_labels(items, item_groups):
     """Return the group label of each item; "all" where no groups are given."""
     if item_groups is None:
-        return _objects(["all"] * len(items))
+        return object_array(["all"] * len(items))
     labels = _by_id(items, item_groups, "item_groups")
     for item, label in zip(items, labels, strict=True):
-        if label is None or label != label:
+        if is_missing(label) or label != label:
             raise ValueError(f"item_groups has no group for item {item!r}")
     return labels
+
+
+def known_labels(items, item_groups):
+    """Return the group of each item, None where `item_groups` does not tell by id.
+
+    For items outside the fit: a group that is given in item order says nothing of them.
+    """
+    if not hasattr(item_groups, "keys"):
+        return [None] * len(items)
+    groups = dict(item_groups)  # once: a look-up in a Series is slow
+    labels = [groups.get(item) for item in items]
+    return [None if is_missing(v) or v != v else v for v in labels]
+
+
+def known_floors(items, labels, guessing):
+    """Return the floor of each item outside the fit, 0 where nothing tells it."""
+    if guessing is None or isinstance(guessing, numbers.Real):
+        return np.full(len(items), float(guessing or 0.0))
+    if not hasattr(guessing, "keys"):
+        return np.zeros(len(items))
+    floors = dict(guessing)
+    return np.array(
+        [
+            float(floors.get(item, floors.get(label, 0.0)))
+            for item, label in zip(items, labels, strict=True)
+        ]
+    )
 
 
 def _by_id(items, values, name):
@@ -63,7 +91,7 @@ def _by_id(items, values, name):
                     f"{name} has no value for item {item!r}; it has {len(values)} "
                     "values, give one for every item"
                 )
-        return _objects([values[item] for item in items])
+        return object_array([values[item] for item in items])
     if isinstance(values, str) or np.ndim(values) != 1:
         raise ValueError(
             f"{name} must be a mapping from item id, a Series, or one value per item, "
@@ -74,7 +102,7 @@ def _by_id(items, values, name):
             f"{name} has {len(values)} values for {len(items)} items; a mapping from "
             "item id fits any subset of items"
         )
-    return _objects(list(values))
+    return object_array(list(values))
 
 
 def _guessing(items, labels, guessing):
@@ -107,10 +135,6 @@ def sorted_codes(labels):
     except TypeError:  # labels of several types
         unique.sort(key=lambda label: (str(type(label)), str(label)))
     code = {label: k for k, label in enumerate(unique)}
-    return _objects(unique), np.array([code[label] for label in labels], dtype=np.int64)
-
-
-def _objects(values):
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
+    return object_array(unique), np.array(
+        [code[label] for label in labels], dtype=np.int64
+    )

@@ -27,10 +27,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklearn_mirt.cells import store
 from sklearn_mirt.data import ResponseData
 from sklearn_mirt.design import make_design
 from sklearn_mirt.prediction import expected_cells
+from sklearn_mirt.resampling import permuted_within_items, with_cells
 
 FEWEST_GROUPS = 4
 _MAX_RESPONDENTS = 500
@@ -147,7 +147,7 @@ def choose_dimensions(
         if d - search.best >= _PATIENCE:
             break
     eigenvalues = _eigenvalues(data)
-    null = [_eigenvalues(_dealt(data, rng))[0] for _ in range(n_permutations)]
+    null = [_eigenvalues(permuted_within_items(data, rng))[0] for _ in range(n_permutations)]
     return search.choice(eigenvalues, np.quantile(null, 0.95))
 
 
@@ -174,7 +174,7 @@ class _Search:
         loss = np.zeros(self.data.n_respondents)
         for fold in range(self.folds.max() + 1):
             out = self.folds == fold
-            seen = _with_cells(self.data, self.cells, ~out)
+            seen = with_cells(self.data, ~out)
             result = solver.solve(seen, d, self.design)
             p = expected_cells(
                 result.items, result.abilities, respondent[out], item[out]
@@ -272,27 +272,6 @@ def _folds(data, design, by, n_folds, rng):
     row = rng.permutation(data.n_respondents) % n_folds
     column = rng.permutation(design.n_groups) % n_folds
     return (row[respondent] + column[design.groups[item]]) % n_folds
-
-
-def _with_cells(data, cells, keep):
-    item, respondent, scores, weights = cells
-    stored = store(
-        respondent[keep],
-        item[keep],
-        scores[keep],
-        None if weights is None else weights[keep],
-        (data.n_respondents, data.n_items),
-    )
-    return ResponseData(stored, data.respondents, data.items)
-
-
-def _dealt(data, rng):
-    """Answers permuted within items."""
-    item, respondent, scores, weights = data.cells()
-    order = np.lexsort((rng.random(len(item)), item))
-    weights = None if weights is None else weights[order]
-    cells = item, respondent, scores[order], weights
-    return _with_cells(data, cells, np.ones(len(item), dtype=bool))
 
 
 def _eigenvalues(data):

@@ -207,7 +207,9 @@ def _report_silent(data):
     ):
         silent = ids[weight == 0]
         if len(silent):
-            parts.append(f"{len(silent)} {noun}(s) without answers: {name_some(silent)}")
+            parts.append(
+                f"{len(silent)} {noun}(s) without answers: {name_some(silent)}"
+            )
     if parts:
         warnings.warn(
             "; ".join(parts) + ". They keep the prior mean and spread",

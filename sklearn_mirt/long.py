@@ -5,6 +5,7 @@ from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
+from sklearn_mirt.checking import is_missing
 from sklearn_mirt.data import ResponseData
 
 
@@ -114,7 +115,11 @@ def _plain_target(y):
 
 def _scores(y):
     """Scores in [0, 1], NaN where missing, and the two labels."""
-    missing = np.array([v is None or v != v for v in y]) if y.dtype.kind in "Of" else None
+    missing = None
+    if y.dtype.kind == "f":
+        missing = np.isnan(y)
+    elif y.dtype.kind == "O":
+        missing = np.array([is_missing(v) or v != v for v in y], dtype=bool)
     known = y if missing is None else y[~missing]
     if y.dtype.kind == "O" and len(known):
         known = np.array(known.tolist())
@@ -141,8 +146,8 @@ def _refuse_labels(labels, known):
         return
     if len(labels) < 2:
         raise ValueError(
-            f"y has {len(labels)} class(es) only ({labels.tolist()}); a right and a wrong "
-            "answer need two labels"
+            f"y has {len(labels)} class(es) only ({labels.tolist()}); a right and a "
+            "wrong answer need two labels"
         )
     kind = type_of_target(known)
     raise ValueError(

@@ -51,7 +51,7 @@ class _WholeKFold(BaseCrossValidator):
 
     def split(self, X, y=None, groups=None):
         """Yield (train, test) row numbers; a label's cells are never divided."""
-        codes, names = id_codes(self._labels(X), self._noun)
+        codes, names = self._codes(X)
         folds = self._folds(len(names))[codes]
         for fold in range(self.get_n_splits(X)):
             test = folds == fold
@@ -87,8 +87,8 @@ class RespondentKFold(_WholeKFold):
 
     _noun = "respondent"
 
-    def _labels(self, X):
-        return id_column(X, 0)
+    def _codes(self, X):
+        return id_codes(id_column(X, 0), self._noun)
 
 
 class ItemKFold(_WholeKFold):
@@ -108,8 +108,8 @@ class ItemKFold(_WholeKFold):
 
     _noun = "item"
 
-    def _labels(self, X):
-        return id_column(X, 1)
+    def _codes(self, X):
+        return id_codes(id_column(X, 1), self._noun)
 
 
 class GroupedItemKFold(_WholeKFold):
@@ -133,7 +133,7 @@ class GroupedItemKFold(_WholeKFold):
         super().__init__(n_splits, shuffle=shuffle, random_state=random_state)
         self.item_groups = item_groups
 
-    def _labels(self, X):
+    def _codes(self, X):
         return cell_groups(X, self.item_groups)
 
 
@@ -153,7 +153,7 @@ class LeaveItemGroupOut(GroupedItemKFold):
         """Return the number of groups among the items of X (of the mapping if None)."""
         if X is None:
             return len(set(dict(self.item_groups).values()))
-        return len(id_codes(self._labels(X), self._noun)[1])
+        return len(self._codes(X)[1])
 
     def _folds(self, n_labels):
         if n_labels < 2:
@@ -167,7 +167,7 @@ def id_column(X, number):
     if len(shape) != 2 or shape[1] != 2:
         raise ValueError(f"X must have two columns, respondent and item; got {shape}.")
     if hasattr(X, "iloc"):
-        return X.iloc[:, number].to_numpy()
+        return X.iloc[:, number]
     # Nested lists would turn into strings where an id is one.
     X = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
     return X[:, number]
@@ -177,7 +177,10 @@ def id_codes(labels, noun):
     """Return the code of each label and the sorted distinct labels."""
     import pandas as pd
 
-    codes, names = pd.factorize(np.asarray(labels))
+    # a Series as it is: its strings need not become Python objects first
+    labels = labels if isinstance(labels, pd.Series) else np.asarray(labels)
+    codes, names = pd.factorize(labels)
+    names = names.tolist()
     if (codes < 0).any():
         raise ValueError(f"{(codes < 0).sum()} cells have no {noun} id.")
     # Numbers and strings may meet in an object column; they sort by type first.
@@ -192,19 +195,23 @@ def _sort_key(label):
 
 
 def cell_groups(X, groups):
-    """Return the group of each cell of X from a mapping of items or from labels."""
-    items = id_column(X, 1)
+    """Return the code of each cell's group and the sorted group labels.
+
+    `groups` maps item ids to groups, or holds one label per cell; None is one group.
+    """
     if groups is None:
-        return np.full(len(items), "all", dtype=object)
+        return np.zeros(len(id_column(X, 1)), dtype=int), ["all"]
     if not hasattr(groups, "keys"):
-        if len(groups) != len(items):
-            raise ValueError(f"{len(groups)} group labels for {len(items)} cells.")
-        return np.asarray(groups, dtype=object)
+        n_cells = len(id_column(X, 1))
+        if len(groups) != n_cells:
+            raise ValueError(f"{len(groups)} group labels for {n_cells} cells.")
+        return id_codes(np.asarray(groups, dtype=object), "group")
     groups = dict(groups)
-    codes, names = id_codes(items, "item")
+    codes, names = id_codes(id_column(X, 1), "item")
     unknown = [name for name in names if name not in groups]
     if unknown:
         raise ValueError(f"{len(unknown)} items have no group, such as {unknown[:3]}.")
-    labels = np.empty(len(names), dtype=object)
-    labels[:] = [groups[name] for name in names]
-    return labels[codes]
+    # by item first: items are few beside cells
+    labels = np.fromiter((groups[name] for name in names), object, len(names))
+    group_of_item, labels = id_codes(labels, "group")
+    return group_of_item[codes], labels

@@ -32,11 +32,11 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         "varimax", "quartimax" and "bifactor" do not; None leaves principal axes. Not
         applied with `positive_slopes`, which fixes the axes.
     item_groups : mapping, Series or array-like, default=None
-        Group (benchmark, subset) of each item, by item id or in column order. Items of a
-        group share a learned Gaussian prior. Default: one group.
+        Group (benchmark, subset) of each item, by item id or in column order. Items of
+        a group share a learned Gaussian prior. Default: one group.
     guessing : float, mapping, Series or array-like, default=None
-        Known floor of the probability of a right answer, in [0, 1): one for all, by item
-        id, by group, or in column order. Default: no floor.
+        Known floor of the probability of a right answer, in [0, 1): one for all, by
+        item id, by group, or in column order. Default: no floor.
     positive_slopes : bool, default=False
         Keep all slopes at or above zero. The default lets an item be failed by better
         respondents.
@@ -303,9 +303,12 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
             X = _table(self, X, reset)
         elif reset:
             self.n_features_in_ = X.n_items
+            self._named_items = False
             self.__dict__.pop("feature_names_in_", None)
         if not reset and not np.array_equal(X.items, self.items_):
-            raise ValueError("The items differ from those of the fit, in id or in order")
+            raise ValueError(
+                "The items differ from those of the fit, in id or in order"
+            )
         return X
 
     @property

@@ -33,10 +33,13 @@ from sklearn_mirt.kernels.blocks import (
 )
 from sklearn_mirt.priors import GroupPrior, ability_divergence
 from sklearn_mirt.runner import LocalRunner
+from sklearn_mirt.solvers.acceleration import Extrapolation
 from sklearn_mirt.solvers.base import Solver, SolverResult
 from sklearn_mirt.solvers.start import spectral_start
 
 _DOUBLE_BELOW = 10**6  # cells up to which products in float64 cost nothing to speak of
+_PLAIN_BELOW = 10**5  # cells up to which passes are too cheap to be worth saving
+_PLAIN_PASSES = 5  # before the first jump: the first passes are large steps anyway
 
 
 @dataclass
@@ -54,6 +57,9 @@ class VariationalSolver(Solver):
         up to a million cells.
     device : {"cpu", "cuda"}
     n_jobs : int or None
+    accelerate : bool or None
+        Whether passes are extrapolated (solvers/acceleration.py). None: where there are
+        more than 100,000 cells.
     """
 
     max_iter: int = 100
@@ -61,6 +67,7 @@ class VariationalSolver(Solver):
     dtype: str = "auto"
     device: str = "cpu"
     n_jobs: int | None = None
+    accelerate: bool | None = None
     name: str = field(default="variational", init=False)
 
     def solve(self, data, n_dims, design, *, start=None, callback=None):
@@ -69,9 +76,15 @@ class VariationalSolver(Solver):
         runner = LocalRunner(self.n_jobs)
         with runner.running():
             fit = _Fit(data, n_dims, design, kernels, runner, self._products(data))
+            fit.accelerate = self._accelerates(data)
             fit.begin(start)
             converged = fit.run(self.max_iter, self.tol, callback)
         return fit.result(converged)
+
+    def _accelerates(self, data):
+        if self.accelerate is None:
+            return data.n_respondents * data.n_items > _PLAIN_BELOW
+        return self.accelerate
 
     def _products(self, data):
         if self.dtype == "auto":
@@ -94,6 +107,7 @@ class _State:
     covariance: np.ndarray  # packed
     prior: GroupPrior
     divergence: float = np.inf
+    jumped: bool = False  # extrapolated: items are behind, the bound is not known
 
     def snapshot(self):
         """Return a copy that the next pass does not write to."""
@@ -116,6 +130,7 @@ class _Fit:
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
         self.trace = []
+        self.accelerate = False
 
     # ------------------------------------------------------------------------- start
 
@@ -151,27 +166,37 @@ class _Fit:
     def run(self, max_iter, tol, callback=None):
         """Pass until the bound settles; return whether it did.
 
-        The bound of a state becomes known during the next pass. The empirical-Bayes step
-        is shrunk, hence not an exact maximisation: should the bound fall for it, the fit
-        returns to the state before and goes on with the prior held, where every step is
+        The bound of a state becomes known during the next pass. Whatever is not an exact
+        ascent is held against it: a jump of the acceleration, and the empirical-Bayes
+        step, which is shrunk. Should the bound fall, the fit returns to the state before;
+        after a fall without a jump it goes on with the prior held, where every step is
         an exact ascent.
         """
+        jumps = Extrapolation() if self.accelerate else None
         kept, learn_prior, settled = None, True, False
         for n_iter in range(max_iter):
             before = self.state.snapshot()
             bound = self._pass(learn_prior)
-            if n_iter > 0:
-                if self.trace and bound < self.trace[-1]:
-                    self.state = kept
-                    if not learn_prior:
-                        return True  # a fall by rounding: nothing is left to gain
-                    learn_prior = False
-                    self.trace.pop()  # the next pass finds it again
+            if n_iter == 0 or before.jumped:
+                continue  # no bound to compare: nothing learned yet, or amid a jump
+            if self.trace and bound < self.trace[-1]:
+                if jumps is not None and jumps.landing is not None:
+                    self.state = jumps.undo()
                     continue
-                settled = self._record(bound, tol, callback)
+                self.state = kept
+                if not learn_prior:
+                    return True  # a fall by rounding: nothing is left to gain
+                learn_prior, jumps = False, None
+                self.trace.pop()  # the next pass finds it again
+                continue
+            settled = self._record(bound, tol, callback)
             kept = before
             if settled:
                 break
+            if jumps is not None and n_iter >= _PLAIN_PASSES:
+                self.state = jumps.propose(self.state)
+        if self.state.jumped:
+            self.state = jumps.undo()
         bound = self._evaluate()
         if self.trace and bound < self.trace[-1]:
             self.state = kept
