@@ -148,7 +148,8 @@ def choose_dimensions(
             break
     eigenvalues = _eigenvalues(data)
     null = [_eigenvalues(permuted_within_items(data, rng))[0] for _ in range(n_permutations)]
-    return search.choice(eigenvalues, np.quantile(null, 0.95))
+    quantile = np.quantile(null, 0.95) if null else np.nan
+    return search.choice(eigenvalues, quantile)
 
 
 class _Search:

@@ -14,6 +14,7 @@ from sklearn_mirt.data import ResponseData
 from sklearn_mirt.design import make_design
 from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.priors import GroupPrior
+from sklearn_mirt.resampling import resampled
 from sklearn_mirt.rotation import align, apply_rotation, rotation_matrix
 from sklearn_mirt.solvers.base import ItemDesign, SolverResult
 
@@ -96,7 +97,7 @@ class Refitter:
         -------
         refit : Refit
         """
-        data = self.data.take(respondents=respondents, items=items)
+        data = resampled(self.data, respondents=respondents, items=items)
         return self.fit_data(data, respondents, items, warm=warm)
 
     def fit_data(self, data, respondents=None, items=None, *, warm=False, start=None):

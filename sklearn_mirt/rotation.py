@@ -32,6 +32,7 @@ __all__ = [
     "ORTHOGONAL_METHODS",
     "ROTATION_METHODS",
     "align",
+    "alignment_matrix",
     "apply_rotation",
     "canonical_order",
     "congruence",
@@ -281,6 +282,18 @@ def align(
     Schoenemann (1966), Psychometrika 31, 1-10 (orthogonal Procrustes).
     Lorenzo-Seva and ten Berge (2006), Methodology 2, 57-64 (congruence).
     """
+    M = alignment_matrix(
+        items, abilities, reference, reference_abilities, method=method
+    )
+    rows, reference_slopes = _join(items, reference)
+    items, abilities = apply_rotation(items, abilities, M)
+    return items, abilities, congruence(items.slopes[rows], reference_slopes)
+
+
+def alignment_matrix(
+    items, abilities, reference, reference_abilities=None, *, method="orthogonal"
+):
+    """Return the matrix M by which `align` turns a fit; parameters as there."""
     if method not in ALIGNMENT_METHODS:
         raise ValueError(
             f"unknown alignment {method!r}; choose one of {list(ALIGNMENT_METHODS)}"
@@ -299,8 +312,7 @@ def align(
         M = _least_squares(loadings, wanted, prior, np.diag(reference_prior))
     else:
         M = _match_dimensions(loadings, wanted)
-    items, abilities = apply_rotation(items, abilities, M)
-    return items, abilities, congruence(items.slopes[rows], reference_slopes)
+    return M
 
 
 def congruence(a, b):

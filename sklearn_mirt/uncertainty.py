@@ -28,6 +28,7 @@ from sklearn_mirt.correlations import Scales, fisher_interval, pearson
 from sklearn_mirt.design import group_labels, sorted_codes
 from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.refit import Refitter, as_data
+from sklearn_mirt.resampling import resampled
 
 _PASSES = {"items": 10, "respondents": 60}
 _TOL = 1e-6
@@ -73,14 +74,22 @@ class Bootstrap:
     def ability_errors(self):
         """Return standard errors of the abilities, shape (n_respondents, n_dims).
 
-        The spread of the replicates, divided by the square root of the reliability 1 -
-        (posterior variance): posterior means vary less than the errors they make.
+        The spread of the replicates, with two corrections. Posterior means vary less than
+        the errors they make: divided by the square root of the reliability 1 - (posterior
+        variance). Items are learned from the same answers, so that those of a respondent
+        who stands out are fitted too well: divided by 1 - h, where h is the leverage
+        (1 + theta' inv(Phi) theta) / n_respondents.
         """
         self._needs("items", self.abilities, "abilities")
         posterior = self.estimator.ability_posteriors_
-        prior = np.diagonal(posterior.prior_covariance)
-        reliability = np.clip(1 - posterior.standard_errors**2 / prior, 0.05, 1)
-        return self.abilities.std(0, ddof=1) / np.sqrt(reliability)
+        prior = posterior.prior_covariance
+        error = posterior.standard_errors
+        reliability = np.clip(1 - error**2 / np.diagonal(prior), 0.05, 1)
+        theta = posterior.mean
+        distance = np.einsum("ip,pq,iq->i", theta, np.linalg.inv(prior), theta)
+        leverage = np.minimum((1 + distance) / len(theta), 0.5)
+        spread = self.abilities.std(0, ddof=1)
+        return spread / np.sqrt(reliability) / (1 - leverage[:, None])
 
     def ability_table(self, level=0.95):
         """Return abilities with errors and intervals, one row per respondent."""
@@ -371,7 +380,7 @@ def respondent_codes(respondents, groups):
 
 def _item_replicate(refitter, scales, means, index):
     refit = refitter.fit(items=index)
-    drawn = scales.take(index).means(refitter.data.take(items=index))
+    drawn = scales.take(index).means(resampled(refitter.data, items=index))
     theta = refit.abilities.mean
     return theta, pearson(theta, drawn), None
 
