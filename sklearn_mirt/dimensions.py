@@ -5,8 +5,10 @@ predicted better from the respondents' answers to **other** benchmarks. Responde
 item groups are divided into folds, and every respondent's answers to a fold of groups are
 predicted by a model that has not seen them (Latin square: fold r of the respondents with
 fold g of the groups, so all cells are predicted once by `n_folds` fits). The recommended
-number is the smallest whose held-out log loss is within one standard error of the best
-(paired differences, summed by respondent).
+number is the smallest whose held-out log loss is within one standard error of the best.
+The error is that of the paired difference, over respondents or over item groups,
+whichever is larger: a gain made on a single group is no larger than its error over groups
+and does not count.
 
 Cells held out at random would answer another question. Each benchmark has some ability
 of its own, which predicts a cell from other cells of the same benchmark; with thousands
@@ -47,7 +49,7 @@ class DimensionChoice:
     table : DataFrame, index n_dims
         log_loss : held-out log loss per answer, in nats;
         excess, se_excess : its difference from the best, and the standard error of that
-        difference over respondents;
+        difference over respondents, or over item groups if that is larger;
         bound : evidence lower bound per answer of a fit to all answers used;
         slope_variance : smallest of the variances of the slopes in the learned prior, one
         for each dimension, in squared logits: near 0 for a dimension the items do not use;
@@ -147,7 +149,9 @@ def choose_dimensions(
         if d - search.best >= _PATIENCE:
             break
     eigenvalues = _eigenvalues(data)
-    null = [_eigenvalues(permuted_within_items(data, rng))[0] for _ in range(n_permutations)]
+    null = [
+        _eigenvalues(permuted_within_items(data, rng))[0] for _ in range(n_permutations)
+    ]
     quantile = np.quantile(null, 0.95) if null else np.nan
     return search.choice(eigenvalues, quantile)
 
@@ -162,7 +166,7 @@ class _Search:
 
     @property
     def best(self):
-        return min(self.losses, key=lambda d: self.losses[d].sum())
+        return min(self.losses, key=lambda d: self.losses[d][0].sum())
 
     def evaluate(self, d, settings):
         """Hold out each fold, then fit all."""
@@ -172,7 +176,8 @@ class _Search:
         solver = VariationalSolver(**settings)
         item, respondent, scores, weights = self.cells
         weights = np.ones(len(item)) if weights is None else weights
-        loss = np.zeros(self.data.n_respondents)
+        groups = self.design.groups[item]
+        loss = np.zeros(self.data.n_respondents), np.zeros(self.design.n_groups)
         for fold in range(self.folds.max() + 1):
             out = self.folds == fold
             seen = with_cells(self.data, ~out)
@@ -183,7 +188,8 @@ class _Search:
             p = np.clip(p, 1e-12, 1 - 1e-12)
             y = scores[out]
             nats = -weights[out] * (y * np.log(p) + (1 - y) * np.log1p(-p))
-            loss += np.bincount(respondent[out], nats, len(loss))
+            for sums, code in zip(loss, (respondent, groups), strict=True):
+                sums += np.bincount(code[out], nats, len(sums))
         self.losses[d] = loss
         self.fits[d] = solver.solve(self.data, d, self.design)
 
@@ -194,14 +200,14 @@ class _Search:
         n = len(self.cells[0]) if weights is None else float(weights.sum())
         best, rows = self.losses[self.best], {}
         for d, loss in self.losses.items():
-            difference = loss - best
-            # the sum over respondents, as independent draws
-            error = difference.std(ddof=1) * np.sqrt(len(difference)) / n
+            error = _error_of_sum(loss[0] - best[0])
+            if self.by == "groups":
+                error = max(error, _error_of_sum(loss[1] - best[1]))
             fit = self.fits[d]
             rows[d] = {
-                "log_loss": loss.sum() / n,
-                "excess": difference.sum() / n,
-                "se_excess": error,
+                "log_loss": loss[0].sum() / n,
+                "excess": (loss[0] - best[0]).sum() / n,
+                "se_excess": error / n,
                 "bound": fit.trace[-1] / n,
                 "slope_variance": _slope_variances(fit, self.design)[-1],
                 "eigenvalue": eigenvalues[d - 1] if d <= len(eigenvalues) else np.nan,
@@ -270,9 +276,37 @@ def _folds(data, design, by, n_folds, rng):
     item, respondent, _, _ = data.cells()
     if by == "cells":
         return rng.permutation(len(item)) % n_folds
-    row = rng.permutation(data.n_respondents) % n_folds
-    column = rng.permutation(design.n_groups) % n_folds
-    return (row[respondent] + column[design.groups[item]]) % n_folds
+    return shared_folds(respondent, design.groups[item], n_folds, rng)
+
+
+def shared_folds(respondents, groups, n_folds=5, random_state=0):
+    """Return the fold of each answer: blocks of respondents and item groups.
+
+    For ``GridSearchCV(MIRTClassifier(...), {"n_dims": ...}, cv=PredefinedSplit(folds))``,
+    the search by hand.
+
+    Parameters
+    ----------
+    respondents, groups : ndarrays of shape (n_answers,)
+        Respondent and item group of each answer.
+    n_folds : int, default=5
+    random_state : int or numpy.random.Generator, default=0
+
+    Returns
+    -------
+    folds : ndarray of int of shape (n_answers,)
+    """
+    rng = np.random.default_rng(random_state)
+    sides = []
+    for labels in (respondents, groups):
+        names, codes = np.unique(labels, return_inverse=True)
+        sides.append((rng.permutation(len(names)) % n_folds)[codes])
+    return (sides[0] + sides[1]) % n_folds
+
+
+def _error_of_sum(differences):
+    """Standard error of a sum of independent draws."""
+    return differences.std(ddof=1) * np.sqrt(len(differences))
 
 
 def _eigenvalues(data):

@@ -102,7 +102,9 @@ class Refitter:
 
     def fit_data(self, data, respondents=None, items=None, *, warm=False, start=None):
         """Refit data whose rows and columns are those of the indices."""
-        rows = np.arange(self.data.n_respondents) if respondents is None else respondents
+        rows = (
+            np.arange(self.data.n_respondents) if respondents is None else respondents
+        )
         columns = np.arange(self.data.n_items) if items is None else items
         if warm:
             start = self._start(rows, columns)

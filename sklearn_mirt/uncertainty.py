@@ -217,9 +217,11 @@ def combined_intervals(*bootstraps, level=0.95):
     import pandas as pd
 
     variance = sum(b.correlation_errors() ** 2 for b in bootstraps)
-    dof = min(b.n_units - 1 for b in bootstraps if b.resample == "respondents") if any(
-        b.resample == "respondents" for b in bootstraps
-    ) else np.inf
+    dof = (
+        min(b.n_units - 1 for b in bootstraps if b.resample == "respondents")
+        if any(b.resample == "respondents" for b in bootstraps)
+        else np.inf
+    )
     r = bootstraps[0].observed
     low, high = fisher_interval(r, np.sqrt(variance), np.full(r.shape, dof), level)
     columns = {}

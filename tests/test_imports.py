@@ -57,7 +57,7 @@ LAYERS = {
         "cellmetrics",
         "splitters",
     },
-    "audit": {"audit", "findings"},
+    "audit": {"audit", "audit_tables", "findings", "runs"},
     "plots": {"plots"},
     "report": {"report"},
     "presentation": {"console", "output"},
