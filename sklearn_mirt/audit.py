@@ -32,8 +32,8 @@ class BenchmarkAudit:
         score), low_dim*, high_dim* (its 95% interval), cross_dim* (the correlation of a
         score on half of the items with the ability from the other half), p_dim* (its
         p-value), q_dim* (the p-value adjusted for all correlations of the table,
-        Benjamini & Yekutieli), mdisc (median discrimination), stated (what it is said to
-        measure, where the item table tells), verdict, finding.
+        Benjamini & Yekutieli), mdisc (median discrimination), stated (what it is said
+        to measure, where the item table tells), verdict, finding.
     subsets : DataFrame, index (benchmark, subset)
         The same columns; empty where there are no subsets.
     abilities : DataFrame, index respondent
@@ -118,7 +118,8 @@ def audit_benchmarks(
         families, not respondents.
     n_halves : int, default=1
         Random splits of the items into halves, each two more fits of half the size. 0
-        for none: correlations are then tested as they stand, with answers on both sides.
+        for none: correlations are then tested as they stand, with answers on both
+        sides.
     n_bootstrap : int, default=0
         Bootstrap replicates over items: intervals of abilities and ranks, and wider
         ones of correlations.

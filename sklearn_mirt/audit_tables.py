@@ -1,4 +1,4 @@
-"""The tables of an audit: one row per benchmark, subset, respondent, item, dimension."""
+"""The tables of an audit: benchmarks, subsets, respondents, items, dimensions."""
 
 import numpy as np
 
@@ -163,7 +163,7 @@ def _one_label(values):
 
 
 def ability_table(model, data, bootstrap=None):
-    """Return one row per respondent: abilities, errors, and ranks where bootstrapped."""
+    """Return one row per respondent: abilities and errors; ranks if bootstrapped."""
     import pandas as pd
 
     names = dimension_columns(model.n_dims_)

@@ -1,4 +1,4 @@
-"""Correlations of scores with abilities: their errors, tests, and many tests at once."""
+"""Correlations of scores with abilities: errors, tests, and many tests at once."""
 
 import numpy as np
 from scipy import stats

@@ -1,4 +1,4 @@
-"""What would the same analysis find where there is nothing to be found?
+"""Null control: what the same analysis finds where there is nothing to be found.
 
 :func:`null_control` deals the answers to each item out anew among the respondents. The
 margins of the items stay, abilities are gone; what a fit to such answers shows is what
@@ -95,8 +95,8 @@ def null_control(
     Notes
     -----
     An item's p-value is the share of permuted items of like mean score (ten bins) whose
-    abilities explain as much. Slopes could not be compared: the learned prior draws those
-    of permuted answers to zero.
+    abilities explain as much. Slopes could not be compared: the learned prior draws
+    those of permuted answers to zero.
     """
     data = as_data(responses)
     refitter = Refitter(estimator, data, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
@@ -162,7 +162,7 @@ def explained_shares(data, abilities):
 
 
 def _block_sums(block, features, products):
-    """Sums over the answers to each item of products, score x features, score^2."""
+    """Return sums over the answers of products, score x features, score^2."""
     weights = 1.0 if block.weights is None else block.weights.astype(float)
     if hasattr(block, "offsets"):
         scores = block.scores.astype(float)

@@ -2,13 +2,13 @@
 
 The rule. A dimension counts if it is *shared*: with it, answers to some benchmarks are
 predicted better from the respondents' answers to **other** benchmarks. Respondents and
-item groups are divided into folds, and every respondent's answers to a fold of groups are
-predicted by a model that has not seen them (Latin square: fold r of the respondents with
-fold g of the groups, so all cells are predicted once by `n_folds` fits). The recommended
-number is the smallest whose held-out log loss is within one standard error of the best.
-The error is that of the paired difference, over respondents or over item groups,
-whichever is larger: a gain made on a single group is no larger than its error over groups
-and does not count.
+item groups are divided into folds, and every respondent's answers to a fold of groups
+are predicted by a model that has not seen them (Latin square: fold r of the respondents
+with fold g of the groups, so all cells are predicted once by `n_folds` fits). The
+recommended number is the smallest whose held-out log loss is within one standard error
+of the best. The error is that of the paired difference, over respondents or over item
+groups, whichever is larger: a gain made on a single group is no larger than its error
+over groups and does not count.
 
 Cells held out at random would answer another question. Each benchmark has some ability
 of its own, which predicts a cell from other cells of the same benchmark; with thousands
@@ -20,9 +20,9 @@ The price of the rule: an ability that only one benchmark calls for is never cou
 
 References
 ----------
-Owen & Perry (2009), Ann. Appl. Stat. 3, 564-594 (bi-cross-validation). Hastie, Tibshirani
-& Friedman (2009), *The Elements of Statistical Learning*, section 7.10 (one standard
-error). Horn (1965), Psychometrika 30, 179-185 (parallel analysis).
+Owen & Perry (2009), Ann. Appl. Stat. 3, 564-594 (bi-cross-validation). Hastie,
+Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 7.10 (one
+standard error). Horn (1965), Psychometrika 30, 179-185 (parallel analysis).
 """
 
 from dataclasses import dataclass
@@ -51,8 +51,9 @@ class DimensionChoice:
         excess, se_excess : its difference from the best, and the standard error of that
         difference over respondents, or over item groups if that is larger;
         bound : evidence lower bound per answer of a fit to all answers used;
-        slope_variance : smallest of the variances of the slopes in the learned prior, one
-        for each dimension, in squared logits: near 0 for a dimension the items do not use;
+        slope_variance : smallest of the variances of the slopes in the learned prior,
+        one for each dimension, in squared logits: near 0 for a dimension the items do
+        not use;
         eigenvalue, null_eigenvalue : parallel analysis, the d-th eigenvalue of the
         respondents' correlation and the 95% quantile of the largest among answers
         permuted within items, which counts dimensions of any one benchmark as well.
@@ -102,9 +103,9 @@ def choose_dimensions(
         "auto" is "groups" with four groups or more.
     n_folds : int, default=5
     max_cells : int, default=200_000
-        Larger data are thinned: at most 500 respondents, and a random share of the items
-        of every group (20 at least). It bounds the cost: `n_folds` fits of at most this
-        size for each number of dimensions, about 10 s in all on one core.
+        Larger data are thinned: at most 500 respondents, and a random share of the
+        items of every group (20 at least). It bounds the cost: `n_folds` fits of at
+        most this size for each number of dimensions, about 10 s in all on one core.
     guessing : float, mapping, Series or array-like, default=None
         Known guessing floors, as in the estimators.
     n_permutations : int, default=5
@@ -249,7 +250,7 @@ def _resolved(by, design, data, n_folds):
 
 
 def _thinned(data, design, max_cells, rng):
-    """Some respondents and a share of the items of each group."""
+    """Return some respondents and a share of the items of each group."""
     if data.n_respondents > _MAX_RESPONDENTS:
         chosen = rng.choice(data.n_respondents, _MAX_RESPONDENTS, replace=False)
         data = data.take(respondents=np.sort(chosen))
@@ -282,8 +283,8 @@ def _folds(data, design, by, n_folds, rng):
 def shared_folds(respondents, groups, n_folds=5, random_state=0):
     """Return the fold of each answer: blocks of respondents and item groups.
 
-    For ``GridSearchCV(MIRTClassifier(...), {"n_dims": ...}, cv=PredefinedSplit(folds))``,
-    the search by hand.
+    For ``GridSearchCV(MIRTClassifier(...), {"n_dims": ...},
+    cv=PredefinedSplit(folds))``, the search by hand.
 
     Parameters
     ----------
@@ -305,12 +306,12 @@ def shared_folds(respondents, groups, n_folds=5, random_state=0):
 
 
 def _error_of_sum(differences):
-    """Standard error of a sum of independent draws."""
+    """Return the standard error of a sum of independent draws."""
     return differences.std(ddof=1) * np.sqrt(len(differences))
 
 
 def _eigenvalues(data):
-    """Eigenvalues, falling, of the respondents' mean product of standardised answers."""
+    """Return falling eigenvalues of the mean product of standardised answers."""
     item, respondent, scores, _ = data.cells()
     mean = np.nan_to_num(data.item_means())
     spread = np.sqrt(np.maximum(mean * (1 - mean), 0.01))

@@ -274,8 +274,8 @@ def _principal_axes(items, abilities):
 def _check_size(data, n_dims):
     if data.n_observed == 0:
         raise ValueError(
-            f"There are no answers: all {data.n_respondents} x {data.n_items} cells are "
-            "missing"
+            f"There are no answers: all {data.n_respondents} x {data.n_items} cells "
+            "are missing"
         )
     if data.n_respondents < n_dims:
         raise ValueError(

@@ -1,18 +1,18 @@
-"""Plain-language findings: from correlations and their errors to a verdict and a sentence.
+"""Plain-language findings: from correlations to a verdict and a sentence.
 
 A verdict is one of
 
-    measures what it says       leads on the dimension that its stated label stands for
-    measures another dimension  leads, beyond error, on a dimension that it does not state
-    measures                    leads on one dimension; nothing stated to compare with
+    measures what it says       leads on the dimension that its label stands for
+    measures another dimension  leads, beyond error, on one that it does not state
+    measures                    leads on one dimension; nothing stated to compare
     mixed                       subsets disagree, or several dimensions at once
     reversed                    the more able score lower
     saturated                   mean score near 0 or 1
-    not measurable              no correlation beyond error with a dimension that is real
+    not measurable              no correlation beyond error with a real dimension
 
-A dimension is real if the abilities from two halves of the items agree; correlations are
-tested across the halves, so that no answer is on both sides, and adjusted for the number
-of tests.
+A dimension is real if the abilities from two halves of the items agree; correlations
+are tested across the halves, so that no answer is on both sides, and adjusted for the
+number of tests.
 """
 
 from dataclasses import dataclass
@@ -51,8 +51,8 @@ class Thresholds:
         Congruence of the abilities from two halves of the items under which a dimension
         is taken for noise. (From 0.95 on it is said to replicate.)
     stated : float
-        Median correlation of the other benchmarks of a label with a dimension from which
-        on the label stands for the dimension.
+        Median correlation of the other benchmarks of a label with a dimension from
+        which on the label stands for the dimension.
     """
 
     level: float = 0.05
@@ -96,7 +96,7 @@ class Measure:
         return int(np.nanargmax(np.abs(self.r)))
 
     def counts(self, thresholds, real):
-        """Return whether it measures anything: a correlation beyond error and chance."""
+        """Return whether it measures anything, beyond error and chance."""
         if np.isnan(self.r).all() or is_saturated(self.mean, thresholds):
             return False
         sizes = np.where(real, np.abs(self.r), 0.0)
@@ -123,10 +123,10 @@ class Namer:
 
     Notes
     -----
-    A label stands for the dimension on which the median correlation of its benchmarks is
-    largest. For the finding of a benchmark the median is over the *other* benchmarks of
-    its label, so that it cannot vouch for itself. A dimension is named after the labels
-    that stand for it, most correlated first.
+    A label stands for the dimension on which the median correlation of its benchmarks
+    is largest. For the finding of a benchmark the median is over the *other* benchmarks
+    of its label, so that it cannot vouch for itself. A dimension is named after the
+    labels that stand for it, most correlated first.
     """
 
     def __init__(self, measures, n_dims, thresholds, real):
@@ -237,8 +237,8 @@ def _unmeasurable(measure, namer, real, thresholds):
     numbers = _numbers(measure, k, namer)
     if not real[k] and abs(measure.r[k]) >= thresholds.weak:
         return (
-            f"{measure.name} is not measurable here: it goes with a dimension that does "
-            f"not come out of both halves of the items ({numbers})."
+            f"{measure.name} is not measurable here: it goes with a dimension that "
+            f"does not come out of both halves of the items ({numbers})."
         )
     return (
         f"{measure.name} is not measurable here: no clear correlation with any of the "

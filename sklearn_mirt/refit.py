@@ -151,7 +151,7 @@ class Refitter:
         )
 
     def _start(self, rows, columns):
-        """Return the model as a start: some rows and columns, uncorrelated abilities."""
+        """Return rows and columns of the model as a start, in uncorrelated axes."""
         abilities = self.abilities
         M = np.linalg.cholesky(abilities.prior_covariance)
         abilities = Abilities(

@@ -31,8 +31,8 @@ class ItemHalves:
     congruence : ndarray of shape (n_splits, n_dims)
         Tucker's coefficient of the abilities of the two halves.
     ceiling : ndarray of shape (n_splits, n_dims)
-        What it would be for one and the same dimension, given the posterior variances of
-        the halves: few items cannot agree better.
+        What it would be for one and the same dimension, given the posterior variances
+        of the halves: few items cannot agree better.
     """
 
     halves: list
@@ -128,7 +128,7 @@ def item_halves(
     )
 
 
-def stability(
+def dimension_stability(
     estimator,
     responses,
     *,

@@ -6,13 +6,14 @@ Two questions, two populations:
   Items are drawn within their group. Conditional on ability, the answers to different
   items are independent, so this covers both which items were drawn and how they were
   answered. It is the question behind an ability and a rank.
-- ``resample="respondents"``: *other respondents of the same population* had met the same
-  items. With `respondent_groups` (model families) whole groups are drawn: checkpoints of
-  one model are not independent. It is the question behind an item's discrimination.
+- ``resample="respondents"``: *other respondents of the same population* had met the
+  same items. With `respondent_groups` (model families) whole groups are drawn:
+  checkpoints of one model are not independent. It is the question behind an item's
+  discrimination.
 
 A correlation of benchmark and dimension depends on both; the two variances add
-(:func:`combined_intervals`), which counts the noise of answers twice and is therefore on
-the safe side. Neither says what other *benchmarks* would have shown.
+(:func:`combined_intervals`), which counts the noise of answers twice and is therefore
+on the safe side. Neither says what other *benchmarks* would have shown.
 """
 
 import warnings
@@ -74,11 +75,11 @@ class Bootstrap:
     def ability_errors(self):
         """Return standard errors of the abilities, shape (n_respondents, n_dims).
 
-        The spread of the replicates, with two corrections. Posterior means vary less than
-        the errors they make: divided by the square root of the reliability 1 - (posterior
-        variance). Items are learned from the same answers, so that those of a respondent
-        who stands out are fitted too well: divided by 1 - h, where h is the leverage
-        (1 + theta' inv(Phi) theta) / n_respondents.
+        The spread of the replicates, with two corrections. Posterior means vary less
+        than the errors they make: divided by the square root of the reliability 1 -
+        (posterior variance). Items are learned from the same answers, so that those of
+        a respondent who stands out are fitted too well: divided by 1 - h, where h is
+        the leverage (1 + theta' inv(Phi) theta) / n_respondents.
         """
         self._needs("items", self.abilities, "abilities")
         posterior = self.estimator.ability_posteriors_
@@ -234,7 +235,7 @@ def combined_intervals(*bootstraps, level=0.95):
 
 
 def _spread(z):
-    """Standard deviation over finite replicates; NaN with fewer than three."""
+    """Return the standard deviation over finite replicates; NaN under three."""
     finite = np.isfinite(z)
     count = finite.sum(0)
     mean = np.where(finite, z, 0).sum(0) / np.maximum(count, 1)
@@ -360,7 +361,8 @@ def _respondent_draws(respondents, groups):
     members = [np.flatnonzero(codes == g) for g in range(codes.max() + 1)]
     if len(members) < 2:
         raise ValueError(
-            "The bootstrap over groups of respondents needs at least two groups, got one"
+            "The bootstrap over groups of respondents needs at least two of them, got "
+            "one"
         )
 
     def draw(rng):
