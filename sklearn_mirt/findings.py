@@ -95,6 +95,11 @@ class Measure:
         """Return the dimension of the largest correlation in size."""
         return int(np.nanargmax(np.abs(self.r)))
 
+    def leads(self, thresholds):
+        """Return whether the leading correlation is clearly the largest in size."""
+        sizes = np.sort(np.abs(self.r))
+        return len(sizes) == 1 or sizes[-1] - sizes[-2] >= thresholds.clear
+
     def counts(self, thresholds, real):
         """Return whether it measures anything, beyond error and chance."""
         if np.isnan(self.r).all() or is_saturated(self.mean, thresholds):
@@ -213,9 +218,9 @@ def _positive(measure, namer, thresholds):
     """Verdict on a measure whose leading correlation is positive and beyond error."""
     name, r, k = measure.name, measure.r, measure.leading
     stated = namer.stated(measure)
-    others = np.delete(np.arange(len(r)), k)
-    near = others[np.abs(r[others]) > abs(r[k]) - thresholds.clear]
-    if len(near):
+    if not measure.leads(thresholds):
+        others = np.delete(np.arange(len(r)), k)
+        near = others[np.abs(r[others]) > abs(r[k]) - thresholds.clear]
         listed = ", ".join(_numbers(measure, d, namer) for d in (k, *near))
         return "mixed", f"{name} is mixed: it goes with several dimensions ({listed})."
     found = f"{namer.names[k]} ({_numbers(measure, k, namer, named=False)})"
@@ -248,7 +253,7 @@ def _unmeasurable(measure, namer, real, thresholds):
 
 def _disagreement(parts, namer, thresholds, real):
     """Say which parts measure what, if two of them clearly differ."""
-    parts = [p for p in parts if p.counts(thresholds, real)]
+    parts = [p for p in parts if p.counts(thresholds, real) and p.leads(thresholds)]
     kinds = {}
     for part in parts:
         k = part.leading
