@@ -2,6 +2,7 @@
 
 import numbers
 import warnings
+from copy import deepcopy
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,6 +14,7 @@ from sklearn_mirt.callbacks import CallbackSupportMixin, PassReporter
 from sklearn_mirt.design import make_design
 from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.items import ItemParameters
+from sklearn_mirt.priors import GroupPrior
 from sklearn_mirt.rotation import ROTATION_METHODS, apply_rotation, rotation_matrix
 from sklearn_mirt.solvers.base import SolverResult
 
@@ -31,7 +33,10 @@ def _one_of(*values):
 
 _ROTATIONS = (None, *ROTATION_METHODS)
 _PARAMETERS = {
-    "n_dims": (_whole(1), "an integer of at least 1"),
+    "n_dims": (
+        lambda v: _whole(1)(v) or (isinstance(v, str) and v == "auto"),
+        "an integer of at least 1 or 'auto'",
+    ),
     "solver": (_one_of(*_SOLVERS), f"one of {_SOLVERS}"),
     "rotation": (_one_of(*_ROTATIONS), f"one of {_ROTATIONS}"),
     "positive_slopes": (lambda v: isinstance(v, bool | np.bool_), "True or False"),
@@ -72,14 +77,15 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
         design = make_design(
             data.items, self.item_groups, self.guessing, self.positive_slopes
         )
-        _check_size(data, self.n_dims)
+        _check_size(data, 1 if self.n_dims == "auto" else self.n_dims)
         weights, _ = data.sums()
         _report_silent(data, weights)
+        self.n_dims_ = self._number_of_dimensions(data)
         solver = self._make_solver()
         reporter = PassReporter(self, self.max_iter)
         result = solver.solve(
             data,
-            self.n_dims,
+            self.n_dims_,
             design,
             start=self._start(data, design),
             callback=reporter,
@@ -104,13 +110,32 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
             self.max_iter, self.tol, self.dtype, self.device, self.n_jobs
         )
 
+    def _number_of_dimensions(self, data):
+        """Return `n_dims`, or what the answers say where it is "auto"."""
+        if self.n_dims != "auto":
+            return self.n_dims
+        from sklearn_mirt.dimensions import choose_dimensions
+
+        n_folds = min(5, data.n_respondents)
+        if n_folds < 2:
+            return 1
+        return choose_dimensions(
+            data,
+            n_dims=range(1, min(8, data.n_respondents) + 1),
+            item_groups=self.item_groups,
+            guessing=self.guessing,
+            n_folds=n_folds,
+            n_permutations=0,
+            n_jobs=self.n_jobs,
+        ).recommended
+
     def _start(self, data, design):
         """Earlier result to start from, where warm_start is on and it fits."""
         earlier = getattr(self, "_unrotated", None)
         if not self.warm_start or earlier is None:
             return None
         same = (
-            earlier.items.n_dims == self.n_dims
+            earlier.items.n_dims == self.n_dims_
             and np.array_equal(earlier.items.ids, data.items)
             and np.array_equal(earlier.abilities.ids, data.respondents)
             and len(earlier.prior.means) == design.n_groups
@@ -126,17 +151,65 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
         self.items_, self.respondents_ = items.ids, abilities.ids
         self.item_groups_ = design.group_labels[design.groups]
         self.groups_ = design.group_labels
+        self._keep_posteriors(items, abilities, result.prior)
+        self.group_sizes_ = np.bincount(design.groups, minlength=design.n_groups)
+        self.lower_bounds_ = result.trace
+        self.n_iter_, self.converged_ = result.n_iter, bool(result.converged)
+
+    def rotate(self, method="oblimin", **options):
+        """Return a copy of the fitted estimator, rotated; probabilities stay.
+
+        Parameters
+        ----------
+        method : str or None, default="oblimin"
+            As the parameter `rotation`; None for principal axes. "target" and
+            "target_orthogonal" need `target`, loadings of shape (n_items, n_dims) with
+            NaN where free.
+        **options
+            `target`, `gamma`, `kaiser`, `random_state` and `n_starts` of
+            :func:`sklearn_mirt.rotation.rotate_loadings`.
+
+        Returns
+        -------
+        rotated : estimator of the same class
+            Its parameter `rotation` is the method.
+
+        Raises
+        ------
+        ValueError
+            The method is unknown, or slopes were kept positive, which fixes the axes.
+        """
+        check_is_fitted(self, "slopes_")
+        if self.positive_slopes:
+            raise ValueError(
+                "positive_slopes=True fixes the axes: a rotation would turn signs"
+            )
+        items, abilities = self.item_parameters_, self.ability_posteriors_
+        if method is None:
+            M = _principal_axes(items, abilities)
+        else:
+            M = rotation_matrix(items, abilities, method, **options)
+        return self._moved(M).set_params(rotation=method)
+
+    def _moved(self, M):
+        """Return a copy in other coordinates; M as in rotation.py."""
+        moved = deepcopy(self)
+        prior = GroupPrior(self.item_prior_means_, self.item_prior_covariances_)
+        moved._keep_posteriors(
+            *apply_rotation(self.item_parameters_, self.ability_posteriors_, M),
+            prior.carried(_item_coordinates(M)),
+        )
+        return moved
+
+    def _keep_posteriors(self, items, abilities, prior):
         self.slopes_, self.intercepts_ = items.slopes, items.intercepts
         self.guessing_ = items.guessing
         self.item_covariances_ = items.covariances
         self.abilities_ = abilities.mean
         self.ability_covariances_ = abilities.covariances
         self.ability_correlation_ = abilities.prior_covariance
-        self.item_prior_means_ = result.prior.means
-        self.item_prior_covariances_ = result.prior.covariances
-        self.group_sizes_ = np.bincount(design.groups, minlength=design.n_groups)
-        self.lower_bounds_ = result.trace
-        self.n_iter_, self.converged_ = result.n_iter, bool(result.converged)
+        self.item_prior_means_ = prior.means
+        self.item_prior_covariances_ = prior.covariances
 
     # ---------------------------------------------------------- fitted, as our objects
 
@@ -182,10 +255,24 @@ def _rotated(result, method, answered, overwrite):
     items, abilities = apply_rotation(
         result.items, result.abilities, M, overwrite=overwrite
     )
+    prior = result.prior.carried(_item_coordinates(M))
+    return SolverResult(items, abilities, prior, result.trace, result.converged)
+
+
+def _item_coordinates(M):
+    """Return the change of (a_j, d_j) that goes with a rotation."""
     carry = np.eye(len(M) + 1)
     carry[:-1, :-1] = M.T
-    prior = result.prior.carried(carry)
-    return SolverResult(items, abilities, prior, result.trace, result.converged)
+    return carry
+
+
+def _principal_axes(items, abilities):
+    """Return the rotation to uncorrelated dimensions of falling logit variance."""
+    whitening = np.linalg.cholesky(abilities.prior_covariance)
+    slopes = items.slopes @ whitening
+    M = whitening @ np.linalg.eigh(slopes.T @ slopes)[1]
+    turned = apply_rotation(items, abilities, M)
+    return M @ rotation_matrix(*turned, "none")
 
 
 def _check_size(data, n_dims):

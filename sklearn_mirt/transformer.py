@@ -23,8 +23,10 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
 
     Parameters
     ----------
-    n_dims : int, default=2
-        Number of ability dimensions.
+    n_dims : int or "auto", default=2
+        Number of ability dimensions. "auto" takes as many as item groups share, by
+        :func:`sklearn_mirt.dimensions.choose_dimensions` on at most 200,000 of the
+        answers, which adds some 10 s on one core.
     solver : {"auto", "variational"}, default="auto"
         How the model is fitted. "auto" is "variational" at present.
     rotation : str or None, default="oblimin"
@@ -88,6 +90,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         Learned prior of (a_j, d_j), by group.
     lower_bounds_ : ndarray of shape (n_iter_,)
         Evidence lower bound after each pass, in nats; it never falls.
+    n_dims_ : int
+        Number of dimensions, where `n_dims` is "auto" the one that was chosen.
     n_iter_ : int
     converged_ : bool
     solver_ : str
