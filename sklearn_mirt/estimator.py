@@ -31,7 +31,8 @@ def _one_of(*values):
     return lambda v: any(v is w or (isinstance(v, str) and v == w) for w in values)
 
 
-_ROTATIONS = (None, *ROTATION_METHODS)
+# those to a target need one, which is no parameter
+_ROTATIONS = (None, *(m for m in ROTATION_METHODS if not m.startswith("target")))
 _PARAMETERS = {
     "n_dims": (
         lambda v: _whole(1)(v) or (isinstance(v, str) and v == "auto"),
