@@ -1,0 +1,240 @@
+"""The marginal log-likelihood on fixed nodes, with its exact gradient.
+
+With nodes theta_q of weights w_q and pattern i of weight n_i,
+
+    log L = sum_i n_i log sum_q w_q prod_j P_j(y_ij | theta_q),
+
+and by Fisher's identity its gradient is that of the expected complete-data
+log-likelihood at the same parameters (Bock and Aitkin 1981, Psychometrika 46,
+443-459). Both directions are matrix products: log-likelihoods at nodes are Z C, with Z
+the indicators of categories and C the log-odds of categories at nodes, and expected
+counts are Z' W. Everything stays in log space until after the row maximum is taken
+off, so no number of items underflows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .nodes import chunk_rows
+from .patterns import PatternTable
+from .specification import Specification
+
+_PRUNE_BELOW = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Log-likelihood, log prior and the gradient of their sum in free parameters."""
+
+    log_likelihood: float
+    log_prior: float
+    gradient: np.ndarray
+
+    @property
+    def objective(self) -> float:
+        """What is maximised."""
+        return self.log_likelihood + self.log_prior
+
+
+class FixedNodeLikelihood:
+    """Marginal log-likelihood of a pattern table on nodes shared by all respondents.
+
+    Parameters
+    ----------
+    table : PatternTable
+    spec : Specification
+    nodes : ndarray of shape (n_nodes, n_dims)
+    log_base : ndarray of shape (n_nodes,)
+        Log weights to be multiplied by the density of ability, then normalised.
+    """
+
+    adaptive = False
+
+    def __init__(self, table: PatternTable, spec: Specification, nodes, log_base):
+        self.table = table
+        self.spec = spec
+        self.all_nodes, self.all_log_base = nodes, log_base
+        self.active = np.arange(len(nodes))
+        self.n_evaluations = 0
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """Nodes in use."""
+        return self.all_nodes[self.active]
+
+    def prepare(self, free: np.ndarray) -> None:
+        """Drop the nodes that carry no posterior mass for anybody.
+
+        A node goes if its posterior weight is below 1e-14 for every pattern; `reset`
+        brings all nodes back for the last evaluation.
+        """
+        self.reset()
+        if len(self.all_nodes) <= 100:
+            return
+        largest = np.zeros(len(self.all_nodes))
+        for _, _, posterior in self.posteriors(free):
+            np.maximum(largest, posterior.max(0), out=largest)
+        self.active = np.flatnonzero(largest > _PRUNE_BELOW)
+
+    def reset(self) -> None:
+        """Use every node again."""
+        self.active = np.arange(len(self.all_nodes))
+
+    def log_weights(self, latent: np.ndarray) -> np.ndarray:
+        """Return the log prior weights of the nodes in use."""
+        latent_normal = self.spec.latent
+        weights = latent_normal.log_weights(latent, self.all_nodes, self.all_log_base)
+        return weights[self.active]
+
+    def _projection(self, log_tables):
+        """Return the matrices that turn indicators and mask into log-likelihoods."""
+        odds = [table[:, 1:] - table[:, :1] for table in log_tables]
+        odds = np.concatenate([o.reshape(-1, o.shape[2]) for o in odds])
+        base = np.concatenate([table[:, 0] for table in log_tables])
+        return odds, base
+
+    def _posterior_chunks(self, odds, base, log_weights):
+        """Yield (rows, log marginal, posterior) over chunks of patterns."""
+        table = self.table
+        constant = log_weights + (base.sum(0) if table.complete else 0.0)
+        step = chunk_rows(len(log_weights))
+        for start in range(0, table.n_patterns, step):
+            rows = slice(start, start + step)
+            work = table.indicators[rows] @ odds
+            if not table.complete:
+                work += table.mask[rows] @ base
+            work += constant
+            peak = work.max(1, keepdims=True)
+            work -= peak
+            # far tails: exp of these is below rounding, and denormals are slow
+            np.maximum(work, -80.0, out=work)
+            np.exp(work, out=work)
+            total = work.sum(1)
+            work /= total[:, None]
+            yield rows, np.log(total) + peak[:, 0], work
+
+    def posteriors(self, free: np.ndarray):
+        """Yield (rows, log marginal likelihood, posterior node weights) in chunks."""
+        items, latent = self.spec.unpack(self.spec.expand(free))
+        tables = [
+            block.model.log_table(params, self.nodes)
+            for block, params in zip(self.spec.blocks, items, strict=True)
+        ]
+        yield from self._posterior_chunks(
+            *self._projection(tables), self.log_weights(latent)
+        )
+
+    def evaluate(self, free: np.ndarray) -> Evaluation:
+        """Return the log-likelihood and the gradient at free parameters."""
+        self.n_evaluations += 1
+        spec, nodes = self.spec, self.nodes
+        full = spec.expand(free)
+        items, latent = spec.unpack(full)
+        pairs = [
+            block.model.tables(params, nodes)
+            for block, params in zip(spec.blocks, items, strict=True)
+        ]
+        log_weights = self.log_weights(latent)
+        log_likelihood, counts, mass = self._expected_counts(
+            self._projection([log_p for log_p, _ in pairs]), log_weights
+        )
+        parts = [
+            block.model.gradient(first, nodes, count).ravel()
+            for block, (_, first), count in zip(
+                spec.blocks, pairs, counts, strict=True
+            )
+        ]
+        parts.append(self._latent_gradient(latent, log_weights, mass))
+        gradient = np.concatenate(parts) + spec.log_prior_gradient(full)
+        return Evaluation(log_likelihood, spec.log_prior(full), spec.reduce(gradient))
+
+    def _expected_counts(self, projection, log_weights):
+        """Return log-likelihood, counts (J, K, Q) per block, and node mass (Q,)."""
+        table = self.table
+        odds, base = projection
+        log_likelihood = 0.0
+        above = np.zeros_like(odds)
+        answered = None if table.complete else np.zeros_like(base)
+        mass = np.zeros(len(log_weights))
+        for rows, log_marginal, posterior in self._posterior_chunks(
+            odds, base, log_weights
+        ):
+            weights = table.weights[rows]
+            log_likelihood += weights @ log_marginal
+            posterior *= weights[:, None]
+            mass += posterior.sum(0)
+            above += table.indicators[rows].T @ posterior
+            if answered is not None:
+                answered += table.mask[rows].T @ posterior
+        if answered is None:
+            answered = np.broadcast_to(mass, base.shape)
+        return float(log_likelihood), self._split_counts(above, answered), mass
+
+    def _split_counts(self, above, answered):
+        counts = []
+        for block, (columns, items) in zip(
+            self.spec.blocks, self.table.column_slices(), strict=True
+        ):
+            upper = above[columns].reshape(len(block.items), block.n_categories - 1, -1)
+            lowest = answered[items] - upper.sum(1)
+            counts.append(np.concatenate([lowest[:, None], upper], axis=1))
+        return counts
+
+    def _latent_gradient(self, latent, log_weights, mass):
+        if not self.spec.n_latent:
+            return np.zeros(0)
+        outer = self.nodes[:, :, None] * self.nodes[:, None, :]
+        return self.spec.latent.gradient(
+            latent,
+            np.tensordot(mass, outer, 1),
+            mass.sum(),
+            np.tensordot(np.exp(log_weights), outer, 1),
+        )
+
+    def complete_information(self, free: np.ndarray):
+        """Return the complete-data information blocks: per item block, then latent."""
+        spec, nodes = self.spec, self.nodes
+        items, latent = spec.unpack(spec.expand(free))
+        pairs = [
+            block.model.tables(params, nodes)
+            for block, params in zip(spec.blocks, items, strict=True)
+        ]
+        _, counts, mass = self._expected_counts(
+            self._projection([log_p for log_p, _ in pairs]), self.log_weights(latent)
+        )
+        blocks = [
+            block.model.information(log_p, first, nodes, count.sum(1))
+            for block, (log_p, first), count in zip(
+                spec.blocks, pairs, counts, strict=True
+            )
+        ]
+        return blocks, spec.latent.information(latent, mass.sum())
+
+    def expected_counts(self, free: np.ndarray):
+        """Return expected category counts (J, K, Q) of each block at the nodes."""
+        items, latent = self.spec.unpack(self.spec.expand(free))
+        tables = [
+            block.model.log_table(params, self.nodes)
+            for block, params in zip(self.spec.blocks, items, strict=True)
+        ]
+        return self._expected_counts(
+            self._projection(tables), self.log_weights(latent)
+        )[1]
+
+    def moments(self, free: np.ndarray):
+        """Return posterior means (n, D), covariances and log marginals of patterns."""
+        nodes, n = self.nodes, self.table.n_patterns
+        n_dims = nodes.shape[1]
+        outer = (nodes[:, :, None] * nodes[:, None, :]).reshape(len(nodes), -1)
+        mean, second = np.empty((n, n_dims)), np.empty((n, n_dims**2))
+        log_marginal = np.empty(n)
+        for rows, log_rows, posterior in self.posteriors(free):
+            log_marginal[rows] = log_rows
+            mean[rows] = posterior @ nodes
+            second[rows] = posterior @ outer
+        covariance = second.reshape(n, n_dims, n_dims)
+        covariance -= mean[:, :, None] * mean[:, None, :]
+        return mean, covariance, log_marginal
