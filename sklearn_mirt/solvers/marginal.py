@@ -18,9 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .nodes import chunk_rows
-from .patterns import PatternTable
-from .specification import Specification
+from sklearn_mirt.solvers.nodes import chunk_rows
+from sklearn_mirt.solvers.patterns import PatternTable
+from sklearn_mirt.solvers.specification import Specification
+from sklearn_mirt.solvers.standard_errors import item_hessian
 
 _PRUNE_BELOW = 1e-14
 
@@ -37,6 +38,18 @@ class Evaluation:
     def objective(self) -> float:
         """What is maximised."""
         return self.log_likelihood + self.log_prior
+
+
+@dataclass(frozen=True, eq=False)
+class _Expectation:
+    """One E-step: tables at nodes, expected counts, node mass."""
+
+    free: np.ndarray
+    pairs: list
+    counts: list[np.ndarray]
+    mass: np.ndarray
+    log_weights: np.ndarray
+    log_likelihood: float
 
 
 class FixedNodeLikelihood:
@@ -59,6 +72,7 @@ class FixedNodeLikelihood:
         self.all_nodes, self.all_log_base = nodes, log_base
         self.active = np.arange(len(nodes))
         self.n_evaluations = 0
+        self._last: _Expectation | None = None
 
     @property
     def nodes(self) -> np.ndarray:
@@ -78,10 +92,12 @@ class FixedNodeLikelihood:
         for _, _, posterior in self.posteriors(free):
             np.maximum(largest, posterior.max(0), out=largest)
         self.active = np.flatnonzero(largest > _PRUNE_BELOW)
+        self._last = None
 
     def reset(self) -> None:
         """Use every node again."""
         self.active = np.arange(len(self.all_nodes))
+        self._last = None
 
     def log_weights(self, latent: np.ndarray) -> np.ndarray:
         """Return the log prior weights of the nodes in use."""
@@ -127,12 +143,14 @@ class FixedNodeLikelihood:
             *self._projection(tables), self.log_weights(latent)
         )
 
-    def evaluate(self, free: np.ndarray) -> Evaluation:
-        """Return the log-likelihood and the gradient at free parameters."""
+    def _expect(self, free: np.ndarray) -> _Expectation:
+        """Run the E-step, or return the last one if it was at the same parameters."""
+        last = self._last
+        if last is not None and np.array_equal(last.free, free):
+            return last
         self.n_evaluations += 1
         spec, nodes = self.spec, self.nodes
-        full = spec.expand(free)
-        items, latent = spec.unpack(full)
+        items, latent = spec.unpack(spec.expand(free))
         pairs = [
             block.model.tables(params, nodes)
             for block, params in zip(spec.blocks, items, strict=True)
@@ -141,15 +159,28 @@ class FixedNodeLikelihood:
         log_likelihood, counts, mass = self._expected_counts(
             self._projection([log_p for log_p, _ in pairs]), log_weights
         )
+        self._last = _Expectation(
+            free.copy(), pairs, counts, mass, log_weights, log_likelihood
+        )
+        return self._last
+
+    def evaluate(self, free: np.ndarray) -> Evaluation:
+        """Return the log-likelihood and the gradient at free parameters."""
+        spec, nodes = self.spec, self.nodes
+        full = spec.expand(free)
+        _, latent = spec.unpack(full)
+        last = self._expect(free)
         parts = [
             block.model.gradient(first, nodes, count).ravel()
             for block, (_, first), count in zip(
-                spec.blocks, pairs, counts, strict=True
+                spec.blocks, last.pairs, last.counts, strict=True
             )
         ]
-        parts.append(self._latent_gradient(latent, log_weights, mass))
+        parts.append(self._latent_gradient(latent, last.log_weights, last.mass))
         gradient = np.concatenate(parts) + spec.log_prior_gradient(full)
-        return Evaluation(log_likelihood, spec.log_prior(full), spec.reduce(gradient))
+        return Evaluation(
+            last.log_likelihood, spec.log_prior(full), spec.reduce(gradient)
+        )
 
     def _expected_counts(self, projection, log_weights):
         """Return log-likelihood, counts (J, K, Q) per block, and node mass (Q,)."""
@@ -197,32 +228,24 @@ class FixedNodeLikelihood:
     def complete_information(self, free: np.ndarray):
         """Return the complete-data information blocks: per item block, then latent."""
         spec, nodes = self.spec, self.nodes
-        items, latent = spec.unpack(spec.expand(free))
-        pairs = [
-            block.model.tables(params, nodes)
-            for block, params in zip(spec.blocks, items, strict=True)
-        ]
-        _, counts, mass = self._expected_counts(
-            self._projection([log_p for log_p, _ in pairs]), self.log_weights(latent)
-        )
+        _, latent = spec.unpack(spec.expand(free))
+        last = self._expect(free)
         blocks = [
             block.model.information(log_p, first, nodes, count.sum(1))
             for block, (log_p, first), count in zip(
-                spec.blocks, pairs, counts, strict=True
+                spec.blocks, last.pairs, last.counts, strict=True
             )
         ]
-        return blocks, spec.latent.information(latent, mass.sum())
+        return blocks, spec.latent.information(latent, last.mass.sum())
 
     def expected_counts(self, free: np.ndarray):
-        """Return expected category counts (J, K, Q) of each block at the nodes."""
-        items, latent = self.spec.unpack(self.spec.expand(free))
-        tables = [
-            block.model.log_table(params, self.nodes)
-            for block, params in zip(self.spec.blocks, items, strict=True)
-        ]
-        return self._expected_counts(
-            self._projection(tables), self.log_weights(latent)
-        )[1]
+        """Return expected category counts (J, K, Q) of each block, and node mass."""
+        last = self._expect(free)
+        return last.counts, last.mass
+
+    def item_hessian(self, free: np.ndarray) -> np.ndarray:
+        """Return the Hessian of log L in all item parameters (Louis, exact)."""
+        return item_hessian(self, free)
 
     def moments(self, free: np.ndarray):
         """Return posterior means (n, D), covariances and log marginals of patterns."""

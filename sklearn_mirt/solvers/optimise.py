@@ -51,11 +51,11 @@ class Preconditioner:
             shared = (index >= 0) & ~own
             diagonal = np.einsum("jpp->jp", matrix)
             np.add.at(scale, index[shared], diagonal[shared])
-            self._factors.append((index, own, _masked_cholesky(matrix, own)))
+            self._factors.append((index, own, _inverse_cholesky(matrix, own)))
         if spec.n_latent:
             index = spec.index[latent_slice][None]
             own = index >= 0
-            self._factors.append((index, own, _masked_cholesky(latent[None], own)))
+            self._factors.append((index, own, _inverse_cholesky(latent[None], own)))
         self._scale = np.sqrt(np.maximum(scale[self._shared], 1e-8))
 
     def forward(self, y: np.ndarray) -> np.ndarray:
@@ -71,22 +71,20 @@ class Preconditioner:
         out[self._shared] = vector[self._shared] / self._scale
         for index, own, factor in self._factors:
             values = np.where(own, vector[index], 0.0)
-            if transpose:
-                factor = factor.transpose(0, 2, 1)
-            solved = np.linalg.solve(factor, values[:, :, None])[:, :, 0]
-            out[index[own]] = solved[own]
+            subscripts = "jba,jb->ja" if transpose else "jab,jb->ja"
+            out[index[own]] = np.einsum(subscripts, factor, values)[own]
         return out
 
 
-def _masked_cholesky(matrix: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Cholesky factors of blocks with unit rows where a parameter is not its own."""
+def _inverse_cholesky(matrix: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Inverse Cholesky factors, with unit rows where a parameter is not its own."""
     size = matrix.shape[1]
     both = own[:, :, None] & own[:, None, :]
     matrix = np.where(both, matrix, 0.0)
     diagonal = np.einsum("jpp->jp", matrix)
     ridge = 1e-8 * np.maximum(diagonal.max(1, keepdims=True), 1e-3)
     matrix = matrix + np.where(own, ridge, 1.0)[:, :, None] * np.eye(size)
-    return np.linalg.cholesky(matrix)
+    return np.linalg.inv(np.linalg.cholesky(matrix))
 
 
 def em_steps(likelihood, state: OptimiserState, n_steps: int, tol: float) -> None:

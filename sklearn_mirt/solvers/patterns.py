@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .specification import ItemBlock
+from sklearn_mirt.solvers.specification import ItemBlock
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +24,15 @@ class PatternTable:
     inverse : ndarray of shape (n_respondents,)
         Pattern of each respondent.
     blocks : tuple of ItemBlock
+    cell_weights : ndarray of shape (n_patterns, n_items), optional
+        Number of answers that each cell is the mean of, None where all are 1.
     """
 
     responses: np.ndarray
     weights: np.ndarray
     inverse: np.ndarray
     blocks: tuple[ItemBlock, ...]
+    cell_weights: np.ndarray | None = None
 
     @property
     def n_patterns(self) -> int:
@@ -48,8 +51,10 @@ class PatternTable:
 
     @cached_property
     def mask(self) -> np.ndarray | None:
-        """Answered cells (n_patterns, n_items) in block order, None if all are."""
+        """Weights of cells (n_patterns, n_items) in block order, None if all are 1."""
         answered = ~np.isnan(self.responses[:, self.item_order])
+        if self.cell_weights is not None:
+            return np.where(answered, self.cell_weights[:, self.item_order], 0.0)
         return None if answered.all() else answered.astype(float)
 
     @cached_property
@@ -63,11 +68,13 @@ class PatternTable:
         for block in self.blocks:
             y = np.nan_to_num(self.responses[:, block.items])
             if block.n_categories == 2:
-                parts.append(y)
+                hot = y[:, :, None]
             else:
                 categories = np.arange(1, block.n_categories)
                 hot = (y[:, :, None] == categories).astype(float)
-                parts.append(hot.reshape(len(y), -1))
+            if self.cell_weights is not None:
+                hot = hot * self.cell_weights[:, block.items, None]
+            parts.append(hot.reshape(len(y), -1))
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
     def column_slices(self):
@@ -82,12 +89,16 @@ class PatternTable:
         return out
 
 
-def collapse_patterns(responses, weights, blocks) -> PatternTable:
+def collapse_patterns(responses, weights, blocks, cell_weights=None) -> PatternTable:
     """Collapse equal rows (missing equals missing) and add up their weights.
 
     Patterns come out in an order that depends on their content only, so that the
     result does not depend on the order of respondents beyond rounding.
+    Rows of weighted cells are not collapsed.
     """
+    if cell_weights is not None:
+        everyone = np.arange(len(responses))
+        return PatternTable(responses, weights, everyone, tuple(blocks), cell_weights)
     rows = np.ascontiguousarray(np.where(np.isnan(responses), -1.0, responses))
     small = rows.astype(np.int8)
     if np.array_equal(small, rows):

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..item_models import ItemModel
-from .latent import LatentNormal
+from sklearn_mirt.item_models import ItemModel
+from sklearn_mirt.solvers.latent import LatentNormal
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class Specification:
         return out
 
     def log_prior(self, full: np.ndarray) -> float:
-        """Return the log prior up to a constant; each shared parameter counts once."""
+        """Return the log prior up to a constant."""
         deviation = full - self.prior_mean
         return float(-0.5 * (self.prior_precision * deviation**2).sum())
 
