@@ -73,6 +73,8 @@ class LatentNormal:
 
     def _derivatives(self, function, z):
         """Return d function / d z, parameters first, by complex steps."""
+        if not len(z):
+            return np.zeros((0, *np.shape(function(z))))
         out = []
         for i in range(len(z)):
             step = z.astype(complex)
