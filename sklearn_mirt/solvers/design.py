@@ -84,7 +84,7 @@ class PreparedModel:
     single_category: list
 
 
-def prepare(model: ExactModel, responses, items, *, extra_scale=1.0) -> PreparedModel:
+def prepare(model: ExactModel, responses, items) -> PreparedModel:
     """Check a model against responses and set up its specification.
 
     Parameters
@@ -92,8 +92,6 @@ def prepare(model: ExactModel, responses, items, *, extra_scale=1.0) -> Prepared
     model : ExactModel
     responses : ndarray of shape (n_respondents, n_items)
     items : ndarray of item ids
-    extra_scale : float
-        Multiplies the starting slopes; other values are other starts.
     """
     n_items = responses.shape[1]
     models = model.models(n_items)
@@ -112,7 +110,7 @@ def prepare(model: ExactModel, responses, items, *, extra_scale=1.0) -> Prepared
     models = _with_known_guessing(models, guessing, items)
     counts = np.array([len(c) for c in categories])
     blocks = make_blocks(models, counts, model.n_dims)
-    slopes = extra_scale * _start_slopes(coded, q, model.n_dims)
+    slopes = _start_slopes(coded, q, model.n_dims)
     # known slopes fix the orientation themselves
     known = model.fixed.get("slopes") is not None
     anchors = None if known else _anchors(slopes, q, models)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtri
 
+from sklearn_mirt.solvers.marginal import FixedNodeLikelihood
 from sklearn_mirt.solvers.specification import Specification
 from sklearn_mirt.solvers.standard_errors import covariance_of_estimates
 
@@ -121,6 +122,10 @@ class ExactFit:
         """Multidimensional difficulty -d_j / |a_j| (Reckase 2009, equation 5.10)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return -self.intercepts / self.mdisc
+
+    def likelihood_of(self, table):
+        """Return the marginal likelihood of a pattern table on this fit's nodes."""
+        return FixedNodeLikelihood(table, self.spec, self.nodes, self.log_base)
 
     # --- information criteria --------------------------------------------------
 

@@ -180,6 +180,20 @@ def _restrain(problem, fit, callback):
     return replace(problem, model=model).best_fit(callback)
 
 
+def _perturbed(spec, rng) -> np.ndarray:
+    """Return another start: slopes turned at random and shaken, extras shaken."""
+    full = spec.template.copy()
+    arrays, latent = spec.unpack(full)  # views
+    turn = np.linalg.qr(rng.normal(size=(spec.n_dims, spec.n_dims)))[0]
+    for array in arrays:
+        slopes = array[:, : spec.n_dims]
+        if spec.n_dims > 1:
+            slopes[:] = slopes @ turn
+        array += rng.normal(0.0, 0.3, array.shape)
+    latent += rng.normal(0.0, 0.1, len(latent))
+    return np.where(spec.index >= 0, full, spec.template)
+
+
 @dataclass(frozen=True, eq=False)
 class _Problem:
     """Model, settings and data of one fit."""
@@ -204,14 +218,9 @@ class _Problem:
         return self._finish(likelihood, state, prepared)
 
     def _run(self, k, rng, callback):
-        scale = 1.0 if k == 0 else float(np.exp(rng.normal(0.0, 0.4)))
-        prepared = prepare(
-            self.model, self.responses, self.items, extra_scale=scale
-        )
+        prepared = prepare(self.model, self.responses, self.items)
         spec = prepared.spec
-        free = spec.contract(spec.template)
-        if k:
-            free = free + rng.normal(0.0, 0.3, len(free))
+        free = spec.contract(_perturbed(spec, rng) if k else spec.template)
         table = collapse_patterns(
             prepared.responses, self.weights, spec.blocks, self.cell_weights
         )

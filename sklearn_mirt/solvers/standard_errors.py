@@ -17,6 +17,8 @@ import numpy as np
 
 _DIFFERENCE_STEP = 1e-4
 _SINGULAR_BELOW = 1e-7
+# a standard error over 300 on a logit scale says nothing: the value is at a bound
+_SMALLEST_INFORMATION = 1e-5
 
 
 def observed_information(likelihood, free: np.ndarray) -> np.ndarray:
@@ -48,7 +50,7 @@ def covariance_of_estimates(information: np.ndarray):
     determined: its row is NaN. The others get the inverse over the rest.
     """
     diagonal = np.diag(information)
-    positive = np.isfinite(diagonal) & (diagonal > 1e-8)
+    positive = np.isfinite(diagonal) & (diagonal > _SMALLEST_INFORMATION)
     covariance = np.full(information.shape, np.nan)
     determined = positive.copy()
     if not positive.any():
