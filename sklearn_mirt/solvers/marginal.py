@@ -15,6 +15,7 @@ off, so no number of items underflows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from sklearn_mirt.solvers.patterns import PatternTable
 from sklearn_mirt.solvers.specification import Specification
 from sklearn_mirt.solvers.standard_errors import item_hessian
 
-_PRUNE_BELOW = 1e-14
+_PRUNE_BELOW = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ class FixedNodeLikelihood:
     def prepare(self, free: np.ndarray) -> None:
         """Drop the nodes that carry no posterior mass for anybody.
 
-        A node goes if its posterior weight is below 1e-14 for every pattern; `reset`
+        A node goes if its posterior weight is below 1e-10 for every pattern; `reset`
         brings all nodes back for the last evaluation.
         """
         self.reset()
@@ -184,25 +185,48 @@ class FixedNodeLikelihood:
 
     def _expected_counts(self, projection, log_weights):
         """Return log-likelihood, counts (J, K, Q) per block, and node mass (Q,)."""
-        table = self.table
+        table, weights = self.table, self.table.weights
         odds, base = projection
-        log_likelihood = 0.0
-        above = np.zeros_like(odds)
-        answered = None if table.complete else np.zeros_like(base)
-        mass = np.zeros(len(log_weights))
-        for rows, log_marginal, posterior in self._posterior_chunks(
-            odds, base, log_weights
-        ):
-            weights = table.weights[rows]
-            log_likelihood += weights @ log_marginal
-            posterior *= weights[:, None]
-            mass += posterior.sum(0)
-            above += table.indicators[rows].T @ posterior
-            if answered is not None:
-                answered += table.mask[rows].T @ posterior
-        if answered is None:
-            answered = np.broadcast_to(mass, base.shape)
-        return float(log_likelihood), self._split_counts(above, answered), mass
+        design, stacked = self._stacked(odds, base, log_weights)
+        above = np.zeros((design.shape[1] - 1, len(log_weights)))
+        mass, log_likelihood = np.zeros(len(log_weights)), 0.0
+        step = chunk_rows(len(log_weights))
+        for start in range(0, table.n_patterns, step):
+            rows = slice(start, start + step)
+            work = design[rows] @ stacked
+            peak = work.max(1)
+            work -= peak[:, None]
+            np.exp(work, out=work)
+            total = work.sum(1)
+            log_likelihood += weights[rows] @ (np.log(total) + peak)
+            # weights go to the narrow factor of each product, never to the posteriors
+            scale = weights[rows] / total
+            above += (design[rows, :-1] * scale[:, None]).T @ work
+            mass += scale @ work
+        n_columns = len(odds)
+        answered = np.broadcast_to(mass, base.shape)
+        if not table.complete:
+            answered = above[n_columns:]
+        return (
+            float(log_likelihood),
+            self._split_counts(above[:n_columns], answered),
+            mass,
+        )
+
+    def _stacked(self, odds, base, log_weights):
+        """Return indicators, mask and a unit column, with what multiplies them."""
+        if self.table.complete:
+            constant = log_weights + base.sum(0)
+            return self._design, np.concatenate([odds, constant[None]])
+        return self._design, np.concatenate([odds, base, log_weights[None]])
+
+    @cached_property
+    def _design(self):
+        table = self.table
+        parts = [table.indicators, np.ones((table.n_patterns, 1))]
+        if not table.complete:
+            parts.insert(1, table.mask)
+        return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
     def _split_counts(self, above, answered):
         counts = []

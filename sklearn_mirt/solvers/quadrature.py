@@ -258,7 +258,9 @@ class _Problem:
         spec, settings = prepared.spec, self.settings
         information = None
         if settings.standard_errors or spec.n_free <= _NEWTON_MAX_FREE:
+            likelihood.prepare(state.free)
             information = newton_finish(likelihood, state, observed_information)
+            likelihood.reset()
         evaluation = likelihood.evaluate(state.free)
         return ExactFit(
             items=self.items,

@@ -154,7 +154,7 @@ class _CategoryProducts:
     def add(self, rows, weights):
         """Add a chunk of patterns with node weights (n_rows, Q)."""
         z = np.concatenate([self._features[rows], self.table.indicators[rows]], axis=1)
-        for q in np.flatnonzero(weights.max(0) > 1e-12):
+        for q in np.flatnonzero(weights.max(0) > 1e-10):
             self._sums[q] += (z * weights[:, [q]]).T @ z
 
     def quadratic_form(self, q, scores):
@@ -177,12 +177,13 @@ class _CategoryProducts:
             change[:, 1:] -= block_scores[:, :1]
             # left: sum over categories of change_jk . row of products
             lifted.append((index, change))
-            rows.append(
-                np.einsum("jkp,jkm->jpm", change, sums[index]).reshape(-1, len(sums))
-            )
+            turned = change.transpose(0, 2, 1)
+            rows.append(np.matmul(turned, sums[index]).reshape(-1, len(sums)))
         left = np.concatenate(rows)
         columns_out = [
-            np.einsum("ajk,jkp->ajp", left[:, index], change).reshape(len(left), -1)
+            np.matmul(left.T[index].transpose(0, 2, 1), change)
+            .transpose(1, 0, 2)
+            .reshape(len(left), -1)
             for index, change in lifted
         ]
         return np.concatenate(columns_out, axis=1)
