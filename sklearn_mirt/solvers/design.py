@@ -16,7 +16,7 @@ from sklearn_mirt.item_models import (
     ThreePL,
     get_item_model,
 )
-from sklearn_mirt.solvers import checks, starts
+from sklearn_mirt.solvers import checks, exact_start
 from sklearn_mirt.solvers.latent import LatentNormal
 from sklearn_mirt.solvers.specification import (
     Specification,
@@ -115,7 +115,7 @@ def prepare(model: ExactModel, responses, items) -> PreparedModel:
     known = model.fixed.get("slopes") is not None
     anchors = None if known else _anchors(slopes, q, models)
     if anchors is not None:
-        slopes = starts.triangular(slopes, anchors)
+        slopes = exact_start.triangular(slopes, anchors)
     alike = np.isin(np.arange(n_items), [list(items).index(i) for i in single])
     builder = _BlockBuilder(model, coded, q, anchors, slopes, guessing, alike)
     parts = [builder.build(block) for block in blocks]
@@ -176,7 +176,7 @@ def _with_known_guessing(models, guessing, items):
 
 
 def _start_slopes(coded, q, n_dims):
-    slopes = starts.start_slopes(coded, n_dims, q)
+    slopes = exact_start.start_slopes(coded, n_dims, q)
     return slopes if q is None else slopes * q
 
 
@@ -188,7 +188,7 @@ def _anchors(slopes, q, models):
         raise ValueError(
             "A Rasch or 1PL model in more than one dimension needs a q_matrix."
         )
-    return starts.choose_anchors(slopes)
+    return exact_start.choose_anchors(slopes)
 
 
 class _BlockBuilder:

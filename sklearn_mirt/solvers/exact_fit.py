@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtri
 
+from sklearn_mirt.solvers.adaptive import AdaptiveLikelihood
 from sklearn_mirt.solvers.marginal import FixedNodeLikelihood
 from sklearn_mirt.solvers.specification import Specification
 from sklearn_mirt.solvers.standard_errors import covariance_of_estimates
@@ -24,7 +25,9 @@ class ExactFit:
     free : ndarray of shape (n_parameters,)
         Estimates in the coordinates they were found in.
     nodes, log_base : ndarray
-        Nodes and base weights; the nodes of one respondent's rule if ``adaptive``.
+        Nodes and base weights, for margins and sum scores.
+    rule : tuple of ndarray or None
+        Points and base weights of each respondent's own nodes, if the fit was adaptive.
     log_likelihood, log_prior : float
         At the estimates; the likelihood excludes the prior.
     log_likelihoods : ndarray
@@ -38,7 +41,7 @@ class ExactFit:
     free: np.ndarray
     nodes: np.ndarray
     log_base: np.ndarray
-    adaptive: bool
+    rule: tuple[np.ndarray, np.ndarray] | None
     log_likelihood: float
     log_prior: float
     log_likelihoods: np.ndarray
@@ -49,6 +52,11 @@ class ExactFit:
     categories: list[np.ndarray]
     information: np.ndarray | None = None
     known: dict = field(default_factory=dict)
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether each respondent had nodes of its own."""
+        return self.rule is not None
 
     # --- estimates -------------------------------------------------------------
 
@@ -125,6 +133,10 @@ class ExactFit:
 
     def likelihood_of(self, table):
         """Return the marginal likelihood of a pattern table on this fit's nodes."""
+        if self.adaptive:
+            likelihood = AdaptiveLikelihood(table, self.spec, *self.rule)
+            likelihood.prepare(self.free)
+            return likelihood
         return FixedNodeLikelihood(table, self.spec, self.nodes, self.log_base)
 
     # --- information criteria --------------------------------------------------

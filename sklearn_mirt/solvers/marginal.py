@@ -24,7 +24,7 @@ from sklearn_mirt.solvers.patterns import PatternTable
 from sklearn_mirt.solvers.specification import Specification
 from sklearn_mirt.solvers.standard_errors import item_hessian
 
-_PRUNE_BELOW = 1e-10
+_PRUNE_BELOW = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,6 @@ class _Expectation:
     pairs: list
     counts: list[np.ndarray]
     mass: np.ndarray
-    log_weights: np.ndarray
     log_likelihood: float
 
 
@@ -74,6 +73,10 @@ class FixedNodeLikelihood:
         self.active = np.arange(len(nodes))
         self.n_evaluations = 0
         self._last: _Expectation | None = None
+        # numba is loaded on first use, not with the package
+        from sklearn_mirt.kernels.quadrature_cpu import exp_rows
+
+        self._exp_rows = exp_rows
 
     @property
     def nodes(self) -> np.ndarray:
@@ -83,16 +86,17 @@ class FixedNodeLikelihood:
     def prepare(self, free: np.ndarray) -> None:
         """Drop the nodes that carry no posterior mass for anybody.
 
-        A node goes if its posterior weight is below 1e-10 for every pattern; `reset`
-        brings all nodes back for the last evaluation.
+        Nodes are dropped, lightest first, as long as all they carry together is below
+        1e-6 of one respondent, which bounds the change of the log-likelihood; `reset`
+        brings all of them back for the last evaluation.
         """
         self.reset()
         if len(self.all_nodes) <= 100:
             return
-        largest = np.zeros(len(self.all_nodes))
-        for _, _, posterior in self.posteriors(free):
-            np.maximum(largest, posterior.max(0), out=largest)
-        self.active = np.flatnonzero(largest > _PRUNE_BELOW)
+        mass = self._expect(free).mass
+        order = np.argsort(mass)
+        light = order[np.cumsum(mass[order]) < _PRUNE_BELOW]
+        self.active = np.setdiff1d(self.active, light)
         self._last = None
 
     def reset(self) -> None:
@@ -115,23 +119,14 @@ class FixedNodeLikelihood:
 
     def _posterior_chunks(self, odds, base, log_weights):
         """Yield (rows, log marginal, posterior) over chunks of patterns."""
-        table = self.table
-        constant = log_weights + (base.sum(0) if table.complete else 0.0)
+        design, stacked = self._stacked(odds, base, log_weights)
         step = chunk_rows(len(log_weights))
-        for start in range(0, table.n_patterns, step):
+        for start in range(0, self.table.n_patterns, step):
             rows = slice(start, start + step)
-            work = table.indicators[rows] @ odds
-            if not table.complete:
-                work += table.mask[rows] @ base
-            work += constant
-            peak = work.max(1, keepdims=True)
-            work -= peak
-            # far tails: exp of these is below rounding, and denormals are slow
-            np.maximum(work, -80.0, out=work)
-            np.exp(work, out=work)
-            total = work.sum(1)
+            work = design[rows] @ stacked
+            peak, total = self._exp_rows(work)
             work /= total[:, None]
-            yield rows, np.log(total) + peak[:, 0], work
+            yield rows, np.log(total) + peak, work
 
     def posteriors(self, free: np.ndarray):
         """Yield (rows, log marginal likelihood, posterior node weights) in chunks."""
@@ -161,7 +156,7 @@ class FixedNodeLikelihood:
             self._projection([log_p for log_p, _ in pairs]), log_weights
         )
         self._last = _Expectation(
-            free.copy(), pairs, counts, mass, log_weights, log_likelihood
+            free.copy(), pairs, counts, mass, log_likelihood
         )
         return self._last
 
@@ -177,7 +172,7 @@ class FixedNodeLikelihood:
                 spec.blocks, last.pairs, last.counts, strict=True
             )
         ]
-        parts.append(self._latent_gradient(latent, last.log_weights, last.mass))
+        parts.append(self._latent_gradient(latent, last.mass))
         gradient = np.concatenate(parts) + spec.log_prior_gradient(full)
         return Evaluation(
             last.log_likelihood, spec.log_prior(full), spec.reduce(gradient)
@@ -194,10 +189,7 @@ class FixedNodeLikelihood:
         for start in range(0, table.n_patterns, step):
             rows = slice(start, start + step)
             work = design[rows] @ stacked
-            peak = work.max(1)
-            work -= peak[:, None]
-            np.exp(work, out=work)
-            total = work.sum(1)
+            peak, total = self._exp_rows(work)
             log_likelihood += weights[rows] @ (np.log(total) + peak)
             # weights go to the narrow factor of each product, never to the posteriors
             scale = weights[rows] / total
@@ -238,15 +230,19 @@ class FixedNodeLikelihood:
             counts.append(np.concatenate([lowest[:, None], upper], axis=1))
         return counts
 
-    def _latent_gradient(self, latent, log_weights, mass):
+    def _latent_gradient(self, latent, mass):
         if not self.spec.n_latent:
             return np.zeros(0)
-        outer = self.nodes[:, :, None] * self.nodes[:, None, :]
+        nodes, every = self.nodes, self.all_nodes
+        # the weights are normalised over all nodes, in use or not
+        weights = np.exp(
+            self.spec.latent.log_weights(latent, every, self.all_log_base)
+        )
         return self.spec.latent.gradient(
             latent,
-            np.tensordot(mass, outer, 1),
+            (nodes * mass[:, None]).T @ nodes,
             mass.sum(),
-            np.tensordot(np.exp(log_weights), outer, 1),
+            (every * weights[:, None]).T @ every,
         )
 
     def complete_information(self, free: np.ndarray):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +25,13 @@ class OptimiserState:
     n_iter: int = 0
     converged: bool = False
     trace: list[float] = field(default_factory=list)
+    callback: Callable[[int, float], None] | None = None
+
+    def note(self, log_likelihood: float) -> None:
+        """Add to the trace and tell the caller."""
+        self.trace.append(log_likelihood)
+        if self.callback is not None:
+            self.callback(len(self.trace), log_likelihood)
 
 
 class Preconditioner:
@@ -117,7 +125,7 @@ def em_steps(likelihood, state: OptimiserState, n_steps: int, tol: float) -> Non
 def _note(state, evaluation):
     state.n_iter += 1
     state.objective = evaluation.objective
-    state.trace.append(evaluation.log_likelihood)
+    state.note(evaluation.log_likelihood)
 
 
 def quasi_newton(likelihood, state: OptimiserState, tol: float, max_iter: int) -> None:
@@ -138,7 +146,7 @@ def quasi_newton(likelihood, state: OptimiserState, tol: float, max_iter: int) -
                 return np.inf, np.zeros_like(y)
             if evaluation.objective > state.objective:
                 state.objective = evaluation.objective
-                state.trace.append(evaluation.log_likelihood)
+                state.note(evaluation.log_likelihood)
             return -evaluation.objective, -conditioner.backward(evaluation.gradient)
 
         result = minimize(

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from sklearn_mirt.solvers.patterns import PatternTable, collapse_patterns
+from sklearn_mirt.solvers.ability_likelihood import AbilityLikelihood, posterior_modes
+from sklearn_mirt.solvers.patterns import collapse_patterns
 
 _METHODS = ("eap", "map", "ml", "eapsum")
-_MAX_STEPS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,59 +117,6 @@ def recode(fit, responses: np.ndarray) -> np.ndarray:
     return out
 
 
-class AbilityLikelihood:
-    """Log-likelihood of each pattern in its own ability, with derivatives."""
-
-    def __init__(self, fit, table: PatternTable):
-        self.fit, self.table = fit, table
-        arrays, latent = fit.spec.unpack(fit.full)
-        self.arrays = arrays
-        self.precision = fit.spec.latent.precision(latent)
-
-    def _parts(self, rows):
-        table = self.table
-        n_dims = self.fit.spec.n_dims
-        for block, params, (columns, items) in zip(
-            self.fit.spec.blocks, self.arrays, table.column_slices(), strict=True
-        ):
-            hot = table.indicators[rows][:, columns]
-            hot = hot.reshape(len(hot), len(block.items), -1).transpose(1, 2, 0)
-            total = (
-                np.ones((len(block.items), hot.shape[2]))
-                if table.mask is None
-                else table.mask[rows][:, items].T
-            )
-            lowest = total[:, None] - hot.sum(1, keepdims=True)
-            counts = np.concatenate([lowest, hot], axis=1)
-            yield block, params[:, :n_dims], params[:, n_dims:], counts
-
-    def value(self, theta, rows):
-        """Return log L of patterns ``rows`` at theta (n, D)."""
-        out = np.zeros(len(theta))
-        for block, slopes, extras, counts in self._parts(rows):
-            log_p = block.model.log_probabilities(slopes @ theta.T, extras)
-            out += np.einsum("jkn,jkn->n", log_p, counts)
-        return out
-
-    def derivatives(self, theta, rows, *, expected: bool):
-        """Return gradient (n, D) and information (n, D, D), expected or observed."""
-        n_dims = theta.shape[1]
-        gradient = np.zeros((len(theta), n_dims))
-        information = np.zeros((len(theta), n_dims, n_dims))
-        for block, slopes, extras, counts in self._parts(rows):
-            t = slopes @ theta.T
-            first = block.model.first(t, extras)[:, :, 0]
-            gradient += np.einsum("jkn,jkn,jd->nd", first, counts, slopes)
-            if expected:
-                p = np.exp(block.model.log_probabilities(t, extras))
-                weight = np.einsum("jkn,jkn,jn->jn", p, first**2, counts.sum(1))
-            else:
-                second = block.model.second(t, extras)[:, :, 0, 0]
-                weight = -np.einsum("jkn,jkn->jn", second, counts)
-            information += np.einsum("jn,jd,je->nde", weight, slopes, slopes)
-        return gradient, information
-
-
 def _chunks(n_patterns: int, n_items: int):
     step = max(1, 200_000 // max(n_items, 1))
     for start in range(0, n_patterns, step):
@@ -182,7 +129,7 @@ def _modes(fit, table, *, prior: bool):
     Without ``prior`` the modes are only starts for the bounded search, and the
     information leaves the prior out.
     """
-    likelihood = AbilityLikelihood(fit, table)
+    likelihood = AbilityLikelihood(fit.spec, fit.full, table)
     n_dims = fit.spec.n_dims
     mean = np.zeros((table.n_patterns, n_dims))
     covariance = np.empty((table.n_patterns, n_dims, n_dims))
@@ -193,48 +140,6 @@ def _modes(fit, table, *, prior: bool):
             information = information + likelihood.precision
         mean[rows], covariance[rows] = theta, _safe_inverse(information)
     return mean, covariance
-
-
-def posterior_modes(likelihood: AbilityLikelihood, rows, start=None) -> np.ndarray:
-    """Return the posterior modes of patterns ``rows``, all at once."""
-    precision = likelihood.precision
-    theta = np.zeros((len(rows), len(precision))) if start is None else start.copy()
-
-    def log_posterior(theta, rows):
-        quadratic = np.einsum("nd,de,ne->n", theta, precision, theta)
-        return likelihood.value(theta, rows) - 0.5 * quadratic
-
-    value = log_posterior(theta, rows)
-    active = np.arange(len(rows))
-    for _ in range(_MAX_STEPS):
-        here, at = theta[active], rows[active]
-        gradient, information = likelihood.derivatives(here, at, expected=True)
-        gradient -= here @ precision
-        step = np.linalg.solve(information + precision, gradient[:, :, None])[:, :, 0]
-        decrement = np.einsum("nd,nd->n", step, gradient)
-        moved = _accept(here, step, value[active], lambda t, r=at: log_posterior(t, r))
-        theta[active], value[active] = moved
-        active = active[decrement > 1e-14]
-        if not len(active):
-            break
-    return theta
-
-
-def _accept(theta, step, value, function):
-    """Halve the steps that lower the function, row by row."""
-    scale = np.ones(len(theta))
-    trial = theta + step
-    new = function(trial)
-    for _ in range(10):
-        worse = ~(new >= value - 1e-12)
-        if not worse.any():
-            break
-        scale[worse] /= 2.0
-        trial = theta + scale[:, None] * step
-        new = function(trial)
-    worse = ~(new >= value - 1e-12)
-    trial[worse], new[worse] = theta[worse], value[worse]
-    return trial, new
 
 
 def _safe_inverse(information: np.ndarray) -> np.ndarray:
@@ -248,7 +153,7 @@ def _safe_inverse(information: np.ndarray) -> np.ndarray:
 def _bounded(fit, table, start, covariance, bounds):
     """Return ML abilities inside bounds, started at the posterior modes."""
     low, high = bounds
-    likelihood = AbilityLikelihood(fit, table)
+    likelihood = AbilityLikelihood(fit.spec, fit.full, table)
     mean = np.clip(start, low, high)
     n_dims = fit.spec.n_dims
     answered = ~np.isnan(table.responses).all(1)

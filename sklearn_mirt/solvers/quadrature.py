@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.item_models import NormalPrior
 from sklearn_mirt.solvers import checks, nodes
+from sklearn_mirt.solvers.adaptive import AdaptiveLikelihood
 from sklearn_mirt.solvers.design import ExactModel, prepare
 from sklearn_mirt.solvers.exact_fit import ExactFit
 from sklearn_mirt.solvers.marginal import FixedNodeLikelihood
@@ -35,7 +36,14 @@ from sklearn_mirt.solvers.standard_errors import observed_information
 
 _NEWTON_MAX_FREE = 600
 _RUNAWAY_SLOPE = 25.0
+# a normal posterior of sd s on a grid of spacing h is integrated with relative error
+# 2 exp(-2 pi^2 s^2 / h^2): 0.2% at s = 0.6 h
 _NARROW = 0.6
+_NARROW_SHARE = 0.05
+_LIMIT_IN_SD = 5.0
+_WIDEST = 60.0
+_MAX_WIDENINGS = 4
+_MAX_MOVES = 6
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,8 @@ def fit_quadrature(
     respondents, items : array-like of ids, optional
         For messages and tables.
     start : ndarray of shape (n_items, n_dims + 1), optional
-        Starting slopes and intercepts of dichotomous items.
+        Starting slopes and intercepts of dichotomous items, in the orientation of the
+        fit where that is fixed.
     callback : callable, optional
         Called as ``callback(n_iter, log_likelihood)``.
 
@@ -136,7 +145,9 @@ def fit_quadrature(
     items = _ids(items, responses.shape[1])
     checks.warn_unconnected(responses, respondents, items)
     weights = np.ones(len(responses)) if weights is None else np.asarray(weights, float)
-    problem = _Problem(model, settings, responses, weights, cell_weights, items)
+    problem = _Problem(
+        model, settings, responses, weights, cell_weights, items, start
+    )
     fit = problem.best_fit(callback)
     if _ran_away(fit):
         fit = _restrain(problem, fit, callback)
@@ -180,6 +191,26 @@ def _restrain(problem, fit, callback):
     return replace(problem, model=model).best_fit(callback)
 
 
+def _too_narrow(likelihood, free) -> bool:
+    """Return whether many posteriors are narrower than the grid can see."""
+    likelihood.reset()
+    _, covariance, _ = likelihood.moments(free)
+    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[:, 0], 0.0))
+    axis = np.unique(likelihood.all_nodes[:, 0])
+    weights = likelihood.table.weights
+    narrow = spread < _NARROW * (axis[1] - axis[0])
+    return bool(weights[narrow].sum() > _NARROW_SHARE * weights.sum())
+
+
+def _started(spec, start) -> np.ndarray:
+    """Return free parameters with given slopes and intercepts put in."""
+    full = spec.template.copy()
+    arrays, _ = spec.unpack(full)
+    for block, array in zip(spec.blocks, arrays, strict=True):
+        array[:, : start.shape[1]] = start[block.items]
+    return spec.contract(full)
+
+
 def _perturbed(spec, rng) -> np.ndarray:
     """Return another start: slopes turned at random and shaken, extras shaken."""
     full = spec.template.copy()
@@ -204,6 +235,7 @@ class _Problem:
     weights: np.ndarray
     cell_weights: np.ndarray | None
     items: np.ndarray
+    start: np.ndarray | None = None
 
     def best_fit(self, callback) -> ExactFit:
         """Return the fit of the best of the starts, with standard errors."""
@@ -221,15 +253,31 @@ class _Problem:
         prepared = prepare(self.model, self.responses, self.items)
         spec = prepared.spec
         free = spec.contract(_perturbed(spec, rng) if k else spec.template)
+        if self.start is not None and k == 0:
+            free = _started(spec, self.start)
         table = collapse_patterns(
             prepared.responses, self.weights, spec.blocks, self.cell_weights
         )
-        likelihood = self._likelihood(table, spec)
-        state = OptimiserState(free)
-        self._climb(likelihood, state)
-        return likelihood, state, prepared
+        state = OptimiserState(free, callback=callback)
+        return self._climb(table, state, spec), state, prepared
 
-    def _climb(self, likelihood, state):
+    def _climb(self, table, state, spec):
+        """Maximise from the state's parameters; return the likelihood used."""
+        settings = self.settings
+        if settings.nodes == "adaptive":
+            return self._climb_adaptive(table, state, spec)
+        likelihood = self._fixed(table, spec, settings.node_limit or 6.0)
+        watched = settings.nodes == "auto"
+        if watched and _too_narrow(likelihood, state.free):
+            return self._climb_adaptive(table, state, spec)
+        self._ascend(likelihood, state)
+        if watched and _too_narrow(likelihood, state.free):
+            return self._climb_adaptive(table, state, spec)
+        if settings.node_limit is None and settings.nodes != "gauss-hermite":
+            likelihood = self._widened(table, state, spec, likelihood)
+        return likelihood
+
+    def _ascend(self, likelihood, state):
         settings = self.settings
         likelihood.prepare(state.free)
         em_steps(likelihood, state, settings.n_em, settings.tol)
@@ -237,9 +285,51 @@ class _Problem:
         quasi_newton(likelihood, state, settings.tol, settings.max_iter)
         likelihood.reset()
 
-    def _likelihood(self, table, spec):
+    def _widened(self, table, state, spec, likelihood):
+        """Widen the grid, at the same spacing, until it holds the ability's spread."""
+        limit = 6.0
+        for _ in range(_MAX_WIDENINGS):
+            _, latent = spec.unpack(spec.expand(state.free))
+            spread = np.sqrt(np.diag(spec.latent.covariance(latent)).max())
+            wanted = min(_LIMIT_IN_SD * spread, _WIDEST)
+            if wanted <= limit * 1.05:
+                break
+            limit = 1.1 * wanted
+            likelihood = self._fixed(table, spec, limit)
+            state.converged = False
+            self._ascend(likelihood, state)
+        return likelihood
+
+    def _climb_adaptive(self, table, state, spec):
+        """Alternate between climbing on each respondent's nodes and moving them."""
+        settings = self.settings
+        likelihood = AdaptiveLikelihood(table, spec, *self._rule())
+        for _ in range(_MAX_MOVES):
+            before = state.objective
+            likelihood.prepare(state.free)
+            em_steps(likelihood, state, 2 if np.isfinite(before) else 4, settings.tol)
+            quasi_newton(likelihood, state, settings.tol, settings.max_iter)
+            if abs(state.objective - before) < 1e-4 or state.n_iter >= settings.max_iter:
+                break
+        likelihood.prepare(state.free)
+        return likelihood
+
+    def _rule(self):
+        n_dims = self.model.n_dims
+        adaptive = self.settings.nodes == "adaptive"
+        n_points = self.settings.n_points if adaptive else None
+        n_points = n_points or nodes.DEFAULT_ADAPTIVE_POINTS[n_dims]
+        return nodes.gauss_hermite_nodes(n_dims, n_points)
+
+    def _points(self) -> int:
+        given = self.settings.n_points if self.settings.nodes != "adaptive" else None
+        return given or nodes.DEFAULT_POINTS[self.model.n_dims]
+
+    def _fixed(self, table, spec, limit):
         settings, n_dims = self.settings, self.model.n_dims
-        n_points = settings.n_points or nodes.DEFAULT_POINTS[n_dims]
+        n_points = self._points()
+        if limit > 6.0:
+            n_points = 2 * int(np.ceil(limit * (n_points - 1) / 12.0)) + 1
         counts = np.concatenate(
             [np.full(len(b.items), b.n_categories) for b in spec.blocks]
         )
@@ -250,7 +340,6 @@ class _Problem:
         if settings.nodes == "gauss-hermite":
             grid = nodes.gauss_hermite_nodes(n_dims, n_points)
         else:
-            limit = settings.node_limit or 6.0
             grid = nodes.grid_nodes(n_dims, n_points, limit)
         return FixedNodeLikelihood(table, spec, *grid)
 
@@ -258,17 +347,24 @@ class _Problem:
         spec, settings = prepared.spec, self.settings
         information = None
         if settings.standard_errors or spec.n_free <= _NEWTON_MAX_FREE:
-            likelihood.prepare(state.free)
+            if not likelihood.adaptive:
+                likelihood.prepare(state.free)
             information = newton_finish(likelihood, state, observed_information)
             likelihood.reset()
         evaluation = likelihood.evaluate(state.free)
+        adaptive = likelihood.adaptive
+        grid = (
+            nodes.grid_nodes(self.model.n_dims, self._points(), 6.0)
+            if adaptive
+            else (likelihood.all_nodes, likelihood.all_log_base)
+        )
         return ExactFit(
             items=self.items,
             spec=spec,
             free=state.free,
-            nodes=likelihood.all_nodes,
-            log_base=likelihood.all_log_base,
-            adaptive=likelihood.adaptive,
+            nodes=grid[0],
+            log_base=grid[1],
+            rule=(likelihood.points, likelihood.log_base) if adaptive else None,
             log_likelihood=evaluation.log_likelihood,
             log_prior=evaluation.log_prior,
             log_likelihoods=np.array(state.trace),
