@@ -13,8 +13,12 @@ objective is smooth and its gradient exact; `prepare` moves them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
+from sklearn_mirt.item_models import TwoPL
 from sklearn_mirt.solvers.ability_likelihood import AbilityLikelihood, posterior_modes
 from sklearn_mirt.solvers.marginal import Evaluation
 from sklearn_mirt.solvers.patterns import PatternTable
@@ -22,6 +26,17 @@ from sklearn_mirt.solvers.specification import Specification
 from sklearn_mirt.solvers.standard_errors import category_scores
 
 _CHUNK_ELEMENTS = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class _Expectation:
+    """One E-step: sums over patterns at some parameters."""
+
+    free: np.ndarray
+    gradients: list[np.ndarray]
+    information: list[np.ndarray] | None
+    moment: np.ndarray
+    log_likelihood: float
 
 
 class AdaptiveLikelihood:
@@ -44,7 +59,7 @@ class AdaptiveLikelihood:
         self.points, self.log_base = points, log_base
         self.centre = self.factor = None
         self.n_evaluations = 0
-        self._last = None
+        self._last: _Expectation | None = None
 
     def prepare(self, free: np.ndarray) -> None:
         """Centre and scale the nodes at the posteriors under these parameters."""
@@ -124,20 +139,77 @@ class AdaptiveLikelihood:
         spec = self.spec
         full = spec.expand(free)
         _, latent = spec.unpack(full)
-        parts = [gradient.ravel() for gradient in last["gradients"]]
+        parts = [gradient.ravel() for gradient in last.gradients]
         if spec.n_latent:
             prior_moment = spec.latent.covariance(latent)
             n = self.table.weights.sum()
-            parts.append(spec.latent.gradient(latent, last["moment"], n, prior_moment))
+            parts.append(spec.latent.gradient(latent, last.moment, n, prior_moment))
         gradient = np.concatenate(parts) + spec.log_prior_gradient(full)
         return Evaluation(
-            last["log_likelihood"], spec.log_prior(full), spec.reduce(gradient)
+            last.log_likelihood, spec.log_prior(full), spec.reduce(gradient)
         )
 
-    def _expect(self, free):
-        if self._last is not None and np.array_equal(self._last["free"], free):
-            return self._last
+    def _expect(self, free, *, with_information=False):
+        """Run the E-step, or return the last one if it was at the same parameters."""
+        last = self._last
+        if last is not None and np.array_equal(last.free, free):
+            if last.information is not None or not with_information:
+                return last
         self.n_evaluations += 1
+        if self._compiled:
+            self._last = self._compiled_expectation(free, with_information)
+        else:
+            self._last = self._general_expectation(free)
+        return self._last
+
+    @cached_property
+    def _compiled(self) -> bool:
+        """Whether the compiled two-parameter kernel applies."""
+        blocks = self.spec.blocks
+        return (
+            len(blocks) == 1
+            and isinstance(blocks[0].model, TwoPL)
+            and self.table.cell_weights is None
+        )
+
+    def _kernel(self, free, with_information):
+        from sklearn_mirt.kernels.quadrature_cpu import two_pl_adaptive
+
+        (beta,), latent = self.spec.unpack(self.spec.expand(free))
+        precision = self.spec.latent.precision(latent)
+        log_zero = self.spec.latent.log_density(latent, np.zeros(self.spec.n_dims))
+        rule = (self.centre, self.factor, self.points, self.log_base)
+        return two_pl_adaptive(
+            self.table.indicators,
+            self._observed,
+            np.ascontiguousarray(beta),
+            rule,
+            (precision, float(log_zero)),
+            self.table.weights,
+            with_information,
+        )
+
+    @cached_property
+    def _observed(self):
+        order = self.table.item_order
+        return np.ascontiguousarray(~np.isnan(self.table.responses[:, order]))
+
+    def _compiled_expectation(self, free, with_information):
+        weights = self.table.weights
+        log_marginal, mean, covariance, gradient, information = self._kernel(
+            free, with_information
+        )
+        moment = np.einsum("n,nde->de", weights, covariance)
+        moment += (mean * weights[:, None]).T @ mean
+        return _Expectation(
+            free.copy(),
+            [gradient],
+            [information] if with_information else None,
+            moment,
+            float(weights @ log_marginal),
+        )
+
+    def _general_expectation(self, free):
         spec, weights = self.spec, self.table.weights
         gradients = [np.zeros(b.shape) for b in spec.blocks]
         information = [np.zeros((*b.shape, b.n_parameters)) for b in spec.blocks]
@@ -153,20 +225,15 @@ class AdaptiveLikelihood:
                 counts = (hot[..., None] * mass).reshape(log_p.shape)
                 gradients[k] += model.gradient(first, flat, counts)
                 information[k] += model.information(log_p, first, flat, counts.sum(1))
-        self._last = {
-            "free": free.copy(),
-            "gradients": gradients,
-            "information": information,
-            "moment": moment,
-            "log_likelihood": float(log_likelihood),
-        }
-        return self._last
+        return _Expectation(
+            free.copy(), gradients, information, moment, float(log_likelihood)
+        )
 
     def complete_information(self, free: np.ndarray):
         """Return the complete-data information blocks: per item block, then latent."""
         _, latent = self.spec.unpack(self.spec.expand(free))
         n = self.table.weights.sum()
-        blocks = self._expect(free)["information"]
+        blocks = self._expect(free, with_information=True).information
         return blocks, self.spec.latent.information(latent, n)
 
     def item_hessian(self, free: np.ndarray) -> np.ndarray:
@@ -197,6 +264,9 @@ class AdaptiveLikelihood:
 
     def moments(self, free: np.ndarray):
         """Return posterior means (n, D), covariances and log marginals of patterns."""
+        if self._compiled:
+            log_marginal, mean, covariance, _, _ = self._kernel(free, False)
+            return mean, covariance, log_marginal
         n, n_dims = self.table.n_patterns, self.spec.n_dims
         mean, covariance = np.empty((n, n_dims)), np.empty((n, n_dims, n_dims))
         log_marginal = np.empty(n)

@@ -103,6 +103,9 @@ def em_steps(likelihood, state: OptimiserState, n_steps: int, tol: float) -> Non
     """
     evaluation = likelihood.evaluate(state.free)
     _note(state, evaluation)
+    if not len(state.free):
+        state.converged, state.gradient_norm = True, 0.0
+        return
     for _ in range(n_steps):
         conditioner = Preconditioner(likelihood, state.free)
         scaled = conditioner.backward(evaluation.gradient)
@@ -135,7 +138,7 @@ def quasi_newton(likelihood, state: OptimiserState, tol: float, max_iter: int) -
     B 59, 569-587): the metric is the complete-data information, the missing part is
     learned from gradient differences.
     """
-    while state.n_iter < max_iter:
+    while len(state.free) and state.n_iter < max_iter:
         before = state.n_iter
         conditioner = Preconditioner(likelihood, state.free)
         origin = state.free
@@ -179,8 +182,8 @@ def newton_finish(likelihood, state, observed_information, max_steps: int = 4):
 
     Returns the information at the last point, or None where it was never computed.
     """
-    information = None
-    for _ in range(max_steps):
+    information = np.zeros((0, 0)) if not len(state.free) else None
+    for _ in range(max_steps if len(state.free) else 0):
         evaluation = likelihood.evaluate(state.free)
         information = observed_information(likelihood, state.free)
         try:

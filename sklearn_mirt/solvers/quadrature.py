@@ -37,8 +37,8 @@ from sklearn_mirt.solvers.standard_errors import observed_information
 _NEWTON_MAX_FREE = 600
 _RUNAWAY_SLOPE = 25.0
 # a normal posterior of sd s on a grid of spacing h is integrated with relative error
-# 2 exp(-2 pi^2 s^2 / h^2): 0.2% at s = 0.6 h
-_NARROW = 0.6
+# 2 exp(-2 pi^2 s^2 / h^2): 1.4% at s = h / 2
+_NARROW = 0.5
 _NARROW_SHARE = 0.05
 _LIMIT_IN_SD = 5.0
 _WIDEST = 60.0
