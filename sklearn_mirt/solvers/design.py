@@ -25,8 +25,9 @@ from sklearn_mirt.solvers.specification import (
 )
 
 # an item that everybody answered alike has no finite estimate: it is held by these
-_WEAK_SLOPE = NormalPrior(0.0, 1.0)
-_WEAK_INTERCEPT = NormalPrior(0.0, 3.0)
+_ALIKE = (NormalPrior(0.0, 1.0), NormalPrior(0.0, 3.0))
+# nor does one whose answers are perfectly ordered by ability
+ORDERED = (NormalPrior(0.0, 5.0), NormalPrior(0.0, 10.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,8 @@ class ExactModel:
     fixed : dict, optional
         Known values, NaN where free: "slopes" (n_items, n_dims) and "intercepts"
         (n_items,). They come back bit-equal.
+    held : tuple of int
+        Positions of items whose slopes and intercepts get weak priors (sd 5 and 10).
     """
 
     item_model: object = "2pl"
@@ -59,6 +62,7 @@ class ExactModel:
     slope_prior: NormalPrior | None = None
     intercept_prior: NormalPrior | None = None
     fixed: dict = field(default_factory=dict)
+    held: tuple[int, ...] = ()
 
     def models(self, n_items: int) -> list[ItemModel]:
         """Return one item model per item; equal names share one object."""
@@ -140,7 +144,7 @@ def _warn_single(single) -> None:
         warnings.warn(
             f"Items {checks.name_some(single)} have only one observed answer: no finite "
             "maximum likelihood estimate exists. They are held by weak normal priors "
-            f"(slopes sd {_WEAK_SLOPE.sd:g}, intercept sd {_WEAK_INTERCEPT.sd:g}).",
+            f"(slopes sd {_ALIKE[0].sd:g}, intercept sd {_ALIKE[1].sd:g}).",
             ResponseDataWarning,
             stacklevel=5,
         )
@@ -247,11 +251,13 @@ class _BlockBuilder:
         for p, prior in enumerate(common):
             own = extras[p - n_dims] if p >= n_dims else None
             _set_prior(mean, precision, slice(None), p, own or prior)
-        alike = self.alike[block.items]
-        for p in range(n_dims + 1):
-            weak = _WEAK_SLOPE if p < n_dims else _WEAK_INTERCEPT
-            if not precision[:, p].any():
-                _set_prior(mean, precision, alike, p, weak)
+        for rows, weak in (
+            (np.isin(block.items, self.model.held), ORDERED),
+            (self.alike[block.items], _ALIKE),
+        ):
+            for p in range(n_dims + 1):
+                unheld = rows & (precision[:, p] == 0)
+                _set_prior(mean, precision, unheld, p, weak[p == n_dims])
         return np.stack([mean, precision])
 
     def _apply_fixed(self, block, start, free):

@@ -19,10 +19,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_mirt.exceptions import ResponseDataWarning
-from sklearn_mirt.item_models import NormalPrior
 from sklearn_mirt.solvers import checks, nodes
 from sklearn_mirt.solvers.adaptive import AdaptiveLikelihood
-from sklearn_mirt.solvers.design import ExactModel, prepare
+from sklearn_mirt.solvers.design import ORDERED, ExactModel, prepare
 from sklearn_mirt.solvers.exact_fit import ExactFit
 from sklearn_mirt.solvers.marginal import FixedNodeLikelihood
 from sklearn_mirt.solvers.optimise import (
@@ -36,6 +35,7 @@ from sklearn_mirt.solvers.standard_errors import observed_information
 
 _NEWTON_MAX_FREE = 600
 _RUNAWAY_SLOPE = 25.0
+_MAX_RESTRAINTS = 5
 # a normal posterior of sd s on a grid of spacing h is integrated with relative error
 # 2 exp(-2 pi^2 s^2 / h^2): 1.4% at s = h / 2
 _NARROW = 0.5
@@ -149,8 +149,7 @@ def fit_quadrature(
         model, settings, responses, weights, cell_weights, items, start
     )
     fit = problem.best_fit(callback)
-    if _ran_away(fit):
-        fit = _restrain(problem, fit, callback)
+    fit = _restrain(problem, fit, callback)
     if not fit.converged:
         warnings.warn(
             f"The exact fit did not converge in {fit.n_iter} iterations (gradient "
@@ -168,27 +167,31 @@ def _ids(ids, n: int) -> np.ndarray:
     return out
 
 
-def _ran_away(fit: ExactFit) -> bool:
-    return bool(np.abs(fit.slopes).max(initial=0.0) > _RUNAWAY_SLOPE)
+def _runaway(fit: ExactFit) -> np.ndarray:
+    """Return positions of items whose free slopes have grown out of all measure."""
+    return np.flatnonzero(np.abs(fit.slopes).max(1) > _RUNAWAY_SLOPE)
 
 
 def _restrain(problem, fit, callback):
-    """Refit with weak priors where the likelihood has no inner maximum."""
-    runaway = fit.items[np.abs(fit.slopes).max(1) > _RUNAWAY_SLOPE]
-    prior = NormalPrior(0.0, 3.0)
-    warnings.warn(
-        f"The slopes of items {checks.name_some(runaway)} grow without bound: the "
-        "responses are (nearly) perfectly ordered and the likelihood has no maximum. "
-        "Fitted with weak normal priors instead (slopes and intercepts, sd 3).",
-        ResponseDataWarning,
-        stacklevel=3,
-    )
-    model = replace(
-        problem.model,
-        slope_prior=problem.model.slope_prior or prior,
-        intercept_prior=problem.model.intercept_prior or prior,
-    )
-    return replace(problem, model=model).best_fit(callback)
+    """Refit with weak priors on the items that have no inner maximum."""
+    for _ in range(_MAX_RESTRAINTS):
+        runaway = np.setdiff1d(_runaway(fit), problem.model.held)
+        if not len(runaway):
+            break
+        held = tuple({*problem.model.held, *runaway.tolist()})
+        problem = replace(problem, model=replace(problem.model, held=held))
+        fit = problem.best_fit(callback)
+    if problem.model.held:
+        names = checks.name_some(fit.items[sorted(problem.model.held)])
+        warnings.warn(
+            f"The slopes of items {names} grow without bound: their answers are (nearly) "
+            "perfectly ordered by ability and the likelihood has no maximum. They are "
+            f"held by weak normal priors (slopes sd {ORDERED[0].sd:g}, intercepts sd "
+            f"{ORDERED[1].sd:g}).",
+            ResponseDataWarning,
+            stacklevel=3,
+        )
+    return fit
 
 
 def _too_narrow(likelihood, free) -> bool:

@@ -16,7 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 _DIFFERENCE_STEP = 1e-4
-_SINGULAR_BELOW = 1e-7
+# directions along which errors are over 100 times those with all else known: the data
+# leave a combination of parameters open (two items' slopes, say)
+_SINGULAR_BELOW = 1e-4
 # a standard error over 300 on a logit scale says nothing: the value is at a bound
 _SMALLEST_INFORMATION = 1e-5
 
