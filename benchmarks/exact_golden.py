@@ -217,7 +217,9 @@ def standard_error_rows(k, entry):
         found = score_respondents(fitted, patterns, method=method.lower())
         values = np.array([[v["F1"], v["SE_F1"]] for v in scores.values()])
         rows.append(
-            widest(k, "lsat7", "2PL", f"{method} scores", values[:, 0], found.mean, 1e-3)
+            widest(
+                k, "lsat7", "2PL", f"{method} scores", values[:, 0], found.mean, 1e-3
+            )
         )
         errors = found.standard_errors
         rows.append(
@@ -230,9 +232,7 @@ def standard_error_rows(k, entry):
         ("TLI", "tli"), ("CFI", "cfi"),
     ):  # fmt: skip
         value = getattr(found, ours)
-        rows.append(
-            Row(k, "lsat7", "2PL", theirs, details["M2"][theirs], value, 1e-3)
-        )
+        rows.append(Row(k, "lsat7", "2PL", theirs, details["M2"][theirs], value, 1e-3))
     return rows
 
 
@@ -243,9 +243,7 @@ def at_r_estimates(golden, k, fitted):
     """Return a fit with its parameters put at those R mirt stopped at (entry k)."""
     full = stored_parameters(golden[k]["details"])
     block = fitted.spec.blocks[0]
-    inner = np.concatenate(
-        [full[:, :1], block.model.from_natural(full[:, 1:])], axis=1
-    )
+    inner = np.concatenate([full[:, :1], block.model.from_natural(full[:, 1:])], axis=1)
     return replace(fitted, free=fitted.spec.contract(inner.ravel()))
 
 
@@ -306,11 +304,15 @@ def published_lsat7_variants(golden):
     fitted = fit_quadrature(gaps, settings=GRID)
     coef = np.reshape(golden[12]["value"][:20], (5, 4))[:, :2]
     ours = np.column_stack([fitted.slopes, fitted.intercepts])
-    rows = [widest(12, "lsat7", "2PL, two gaps", "slopes, intercepts", coef, ours, 0.01)]
+    rows = [
+        widest(12, "lsat7", "2PL, two gaps", "slopes, intercepts", coef, ours, 0.01)
+    ]
     fitted = fit_quadrature(data, model=ExactModel(item_model="1pl"), settings=GRID)
     ours = np.r_[fitted.slopes[0], fitted.intercepts]
     value = golden[13]["value"]
-    rows.append(widest(13, "lsat7", "1PL", "common slope, intercepts", value, ours, 0.01))
+    rows.append(
+        widest(13, "lsat7", "1PL", "common slope, intercepts", value, ours, 0.01)
+    )
     fitted = fit("lsat7", "Rasch")
     value, note = golden[14]["value"], "theirs: default TOL"
     rows.append(
@@ -351,7 +353,15 @@ def published_lsat6(golden):
     data, rasch, two = responses("lsat6"), fit("lsat6", "Rasch"), fit("lsat6", "2PL")
     ours = np.r_[rasch.intercepts, rasch.ability_covariance[0]]
     rows = [
-        widest(19, "lsat6", "Rasch", "intercepts, variance", golden[19]["value"], ours, 0.01)
+        widest(
+            19,
+            "lsat6",
+            "Rasch",
+            "intercepts, variance",
+            golden[19]["value"],
+            ours,
+            0.01,
+        )
     ]
     m2 = global_fit(rasch, data).statistic
     rows.append(Row(20, "lsat6", "Rasch", "M2", golden[20]["value"], m2, 1e-3))
@@ -405,7 +415,9 @@ def published_science(golden):
     note = "theirs: default TOL, log-likelihood 1.7e-3 lower (entries 60, 61)"
     value = np.abs(value)
     rows.append(
-        widest(29, "science", "graded, D = 2", "absolute values", value, ours, 0.01, note)
+        widest(
+            29, "science", "graded, D = 2", "absolute values", value, ours, 0.01, note
+        )
     )
     return rows
 

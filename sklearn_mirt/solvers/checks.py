@@ -145,9 +145,7 @@ def warn_unconnected(responses: np.ndarray, respondents, items) -> None:
     for part in parts[:_NAMED]:
         rows = respondents[(label[:n_rows] == part) & used[:n_rows]]
         columns = items[(label[n_rows:] == part) & used[n_rows:]]
-        texts.append(
-            f"[respondents {name_some(rows)}; items {name_some(columns)}]"
-        )
+        texts.append(f"[respondents {name_some(rows)}; items {name_some(columns)}]")
     warnings.warn(
         f"Respondents and items fall into {len(parts)} unconnected parts: "
         f"{'; '.join(texts)}. Abilities in different parts are comparable only if their "

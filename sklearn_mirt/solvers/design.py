@@ -214,7 +214,9 @@ class _BlockBuilder:
     def _starts(self, block):
         slopes = self.slopes[block.items]
         if block.model.unit_slope:
-            slopes = np.ones_like(slopes) if self.q is None else self.q[block.items] * 1.0
+            slopes = (
+                np.ones_like(slopes) if self.q is None else self.q[block.items] * 1.0
+            )
         scale = np.sqrt(1.0 + (slopes**2).sum(1) / 2.89)
         shares = self._shares(block)
         extras = block.model.start_extras(shares, scale)

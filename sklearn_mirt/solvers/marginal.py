@@ -155,9 +155,7 @@ class FixedNodeLikelihood:
         log_likelihood, counts, mass = self._expected_counts(
             self._projection([log_p for log_p, _ in pairs]), log_weights
         )
-        self._last = _Expectation(
-            free.copy(), pairs, counts, mass, log_likelihood
-        )
+        self._last = _Expectation(free.copy(), pairs, counts, mass, log_likelihood)
         return self._last
 
     def evaluate(self, free: np.ndarray) -> Evaluation:
@@ -235,9 +233,7 @@ class FixedNodeLikelihood:
             return np.zeros(0)
         nodes, every = self.nodes, self.all_nodes
         # the weights are normalised over all nodes, in use or not
-        weights = np.exp(
-            self.spec.latent.log_weights(latent, every, self.all_log_base)
-        )
+        weights = np.exp(self.spec.latent.log_weights(latent, every, self.all_log_base))
         return self.spec.latent.gradient(
             latent,
             (nodes * mass[:, None]).T @ nodes,

@@ -10,7 +10,6 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
 
-
 @dataclass(eq=False)
 class OptimiserState:
     """Where the optimiser stands.
@@ -202,5 +201,3 @@ def newton_finish(likelihood, state, observed_information, max_steps: int = 4):
         if decrement < 1e-7:
             return information
     return information
-
-

@@ -145,9 +145,7 @@ def fit_quadrature(
     items = _ids(items, responses.shape[1])
     checks.warn_unconnected(responses, respondents, items)
     weights = np.ones(len(responses)) if weights is None else np.asarray(weights, float)
-    problem = _Problem(
-        model, settings, responses, weights, cell_weights, items, start
-    )
+    problem = _Problem(model, settings, responses, weights, cell_weights, items, start)
     fit = problem.best_fit(callback)
     fit = _restrain(problem, fit, callback)
     if not fit.converged:
@@ -312,7 +310,10 @@ class _Problem:
             likelihood.prepare(state.free)
             em_steps(likelihood, state, 2 if np.isfinite(before) else 4, settings.tol)
             quasi_newton(likelihood, state, settings.tol, settings.max_iter)
-            if abs(state.objective - before) < 1e-4 or state.n_iter >= settings.max_iter:
+            if (
+                abs(state.objective - before) < 1e-4
+                or state.n_iter >= settings.max_iter
+            ):
                 break
         likelihood.prepare(state.free)
         return likelihood

@@ -131,7 +131,9 @@ def _posterior_scores(table, rows, posterior, scores):
         hot = table.indicators[rows][:, columns]
         hot = hot.reshape(-1, n_items, n_categories - 1)
         for k in range(1, n_categories):
-            change = (block_scores[:, :, k] - block_scores[:, :, 0]).reshape(n_nodes, -1)
+            change = (block_scores[:, :, k] - block_scores[:, :, 0]).reshape(
+                n_nodes, -1
+            )
             moved = (posterior @ change).reshape(-1, n_items, size)
             base += hot[:, :, k - 1, None] * moved
         parts.append(base.reshape(len(base), -1))
