@@ -13,11 +13,20 @@ PACKAGE = Path(sklearn_mirt.__file__).parent
 
 # Layers of the package: the modules of each, and the layers they may import from.
 LAYERS = {
-    "foundation": {"exceptions", "cells", "checking", "data", "items", "abilities"},
+    "foundation": {
+        "exceptions",
+        "cells",
+        "checking",
+        "data",
+        "items",
+        "abilities",
+        "item_models",
+    },
     "priors": {"priors"},
     "kernels": {"kernels"},
     "runner": {"runner"},
     "solvers": {"solvers"},
+    "exact_fit": {"fit_statistics", "limited_information"},
     "rotation": {"rotation"},
     "datasets": {"datasets", "simulation", "suite"},
     "tables": {"tables"},
@@ -58,6 +67,7 @@ MAY_IMPORT = {
     "priors": {"kernels", "foundation"},
     "runner": set(),
     "solvers": {"solvers", "foundation", "priors", "kernels", "runner"},
+    "exact_fit": {"exact_fit", "solvers", "foundation"},
     "rotation": {"foundation"},
     "datasets": {"datasets", "foundation"},
     "tables": set(),

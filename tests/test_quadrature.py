@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import chi2
-from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_mirt.exceptions import ResponseDataWarning
+from sklearn_mirt.exceptions import NotConvergedWarning, ResponseDataWarning
 from sklearn_mirt.fit_statistics import (
     global_fit,
     item_fit,
@@ -246,7 +245,7 @@ def test_gaps_between_categories_are_closed_with_a_warning():
 
 
 def test_too_few_iterations_warn(data):
-    with pytest.warns(ConvergenceWarning, match="did not converge"):
+    with pytest.warns(NotConvergedWarning, match="did not converge"):
         fit_quadrature(data, settings=ExactSettings(max_iter=1, n_em=0, tol=1e-12))
 
 

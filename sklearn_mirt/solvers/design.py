@@ -208,6 +208,10 @@ class _BlockBuilder:
         start = self._starts(block)
         free = self._free(block)
         priors = self._priors(block)
+        if self.anchors is not None:
+            # the rotation that made them zero left rounding behind
+            slopes = start[:, : block.n_dims]
+            slopes[~free[:, : block.n_dims]] = 0.0
         self._apply_fixed(block, start, free)
         return start, free, priors
 

@@ -16,9 +16,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-
-from sklearn_mirt.exceptions import ResponseDataWarning
+from sklearn_mirt.exceptions import NotConvergedWarning, ResponseDataWarning
 from sklearn_mirt.solvers import checks, nodes
 from sklearn_mirt.solvers.adaptive import AdaptiveLikelihood
 from sklearn_mirt.solvers.design import ORDERED, ExactModel, prepare
@@ -134,7 +132,7 @@ def fit_quadrature(
     ResponseDataWarning
         Unconnected respondents and items, items answered alike by everybody, closed
         gaps between categories, too few items, slopes that run away.
-    ConvergenceWarning
+    NotConvergedWarning
         If the tolerance is not met in ``settings.max_iter`` iterations.
     """
     model = model or ExactModel()
@@ -153,7 +151,7 @@ def fit_quadrature(
             f"The exact fit did not converge in {fit.n_iter} iterations (gradient "
             f"{fit.gradient_norm:.2g} standard errors, tol {settings.tol:g}). Raise "
             "max_iter, or give priors.",
-            ConvergenceWarning,
+            NotConvergedWarning,
             stacklevel=2,
         )
     return fit
