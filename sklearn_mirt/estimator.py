@@ -16,7 +16,9 @@ from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.rotation import ROTATION_METHODS, apply_rotation, rotation_matrix
 from sklearn_mirt.solvers.base import SolverResult
 
-_SOLVERS = ("auto", "variational")
+_SOLVERS = ("auto", "variational", "quadrature")
+_ITEM_MODELS = ("2pl", "1pl", "rasch", "3pl")
+_OBLIQUE = ("oblimin", "quartimin", "promax")
 
 
 def _whole(low):
@@ -33,6 +35,7 @@ _ROTATIONS = (None, *ROTATION_METHODS)
 _PARAMETERS = {
     "n_dims": (_whole(1), "an integer of at least 1"),
     "solver": (_one_of(*_SOLVERS), f"one of {_SOLVERS}"),
+    "item_model": (_one_of(*_ITEM_MODELS), f"one of {_ITEM_MODELS}"),
     "rotation": (_one_of(*_ROTATIONS), f"one of {_ROTATIONS}"),
     "positive_slopes": (lambda v: isinstance(v, bool | np.bool_), "True or False"),
     "max_iter": (_whole(1), "an integer of at least 1"),
@@ -75,7 +78,7 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
         _check_size(data, self.n_dims)
         weights, _ = data.sums()
         _report_silent(data, weights)
-        solver = self._make_solver()
+        solver = self._make_solver(data)
         reporter = PassReporter(self, self.max_iter)
         result = solver.solve(
             data,
@@ -96,13 +99,41 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
             )
         return self
 
-    def _make_solver(self):
-        # imported here: it compiles kernels, which an import of the package must not
+    def _make_solver(self, data):
+        # imported here: they compile kernels, which an import of the package must not
+        if self._wants_exact(data):
+            from sklearn_mirt.solvers.exact import QuadratureSolver
+
+            return QuadratureSolver(
+                self.max_iter,
+                self.tol,
+                self.item_model,
+                self.q_matrix,
+                self.q_matrix is not None and self.rotation in _OBLIQUE,
+            )
         from sklearn_mirt.solvers.variational import VariationalSolver
 
         return VariationalSolver(
             self.max_iter, self.tol, self.dtype, self.device, self.n_jobs
         )
+
+    def _wants_exact(self, data):
+        """Whether the exact solver is asked for, or the one to take."""
+        from sklearn_mirt.solvers.exact import prefers_exact
+
+        only_exact = self.item_model != "2pl" or self.q_matrix is not None
+        if self.solver == "variational" and only_exact:
+            raise ValueError(
+                "An item_model other than '2pl' and a q_matrix need "
+                f"solver='quadrature' or 'auto'; got item_model={self.item_model!r}"
+                f"{'' if self.q_matrix is None else ' and a q_matrix'} with "
+                "solver='variational'"
+            )
+        if self.solver != "auto" or only_exact:
+            return self.solver != "variational"
+        plain = not self.positive_slopes and self.device == "cpu"
+        size = (data.n_respondents, data.n_items, self.n_dims)
+        return plain and prefers_exact(*size)
 
     def _start(self, data, design):
         """Earlier result to start from, where warm_start is on and it fits."""
@@ -120,8 +151,13 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
     def _keep(self, result, design, answered):
         if self.warm_start:
             self._unrotated = result
+        confirmatory = self.q_matrix is not None
+        fit, determined = getattr(result, "fit", None), None
+        if fit is not None:
+            determined = result.determined
         method = "none" if self.positive_slopes else self.rotation
-        result = _rotated(result, method or "none", answered, not self.warm_start)
+        if not confirmatory:
+            result = _rotated(result, method or "none", answered, not self.warm_start)
         items, abilities = result.items, result.abilities
         self.items_, self.respondents_ = items.ids, abilities.ids
         self.item_groups_ = design.group_labels[design.groups]
@@ -135,8 +171,21 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
         self.item_prior_means_ = result.prior.means
         self.item_prior_covariances_ = result.prior.covariances
         self.group_sizes_ = np.bincount(design.groups, minlength=design.n_groups)
-        self.lower_bounds_ = result.trace
         self.n_iter_, self.converged_ = result.n_iter, result.converged
+        self._keep_trace(result, fit, determined)
+
+    def _keep_trace(self, result, fit, determined):
+        """Set what only one of the solvers has, and unset what the other left."""
+        for name in ("lower_bounds_", "log_likelihoods_", "exact_fit_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        errors = np.sqrt(np.diagonal(self.item_covariances_, axis1=1, axis2=2))
+        if fit is None:
+            self.lower_bounds_ = result.trace
+        else:
+            self.log_likelihoods_, self.exact_fit_ = result.trace, fit
+            errors = np.where(determined[:, None], errors, np.nan)
+        self.standard_errors_ = errors
 
     # ---------------------------------------------------------- fitted, as our objects
 
@@ -164,6 +213,12 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
         )
 
     def _fold_in(self, data):
+        if self.solver_ == "quadrature":
+            from sklearn_mirt.solvers.exact import posterior_abilities
+
+            return posterior_abilities(
+                data, self.item_parameters_, self.ability_correlation_
+            )
         from sklearn_mirt.solvers.fold_in import fold_in
 
         return fold_in(
