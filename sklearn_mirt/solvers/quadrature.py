@@ -31,7 +31,8 @@ from sklearn_mirt.solvers.optimise import (
 from sklearn_mirt.solvers.patterns import collapse_patterns
 from sklearn_mirt.solvers.standard_errors import observed_information
 
-_NEWTON_MAX_FREE = 600
+# floating-point operations of an observed information that is worth its polish alone
+_NEWTON_MAX_WORK = 2e10
 _RUNAWAY_SLOPE = 25.0
 _MAX_RESTRAINTS = 5
 # a normal posterior of sd s on a grid of spacing h is integrated with relative error
@@ -345,10 +346,17 @@ class _Problem:
             grid = nodes.grid_nodes(n_dims, n_points, limit)
         return FixedNodeLikelihood(table, spec, *grid)
 
+    def _polish_is_cheap(self, likelihood) -> bool:
+        if likelihood.adaptive:
+            return False
+        n_columns = likelihood.table.indicators.shape[1]
+        work = likelihood.table.n_patterns * len(likelihood.nodes) * n_columns**2
+        return work <= _NEWTON_MAX_WORK
+
     def _finish(self, likelihood, state, prepared) -> ExactFit:
         spec, settings = prepared.spec, self.settings
         information = None
-        if settings.standard_errors or spec.n_free <= _NEWTON_MAX_FREE:
+        if settings.standard_errors or self._polish_is_cheap(likelihood):
             if not likelihood.adaptive:
                 likelihood.prepare(state.free)
             information = newton_finish(likelihood, state, observed_information)
