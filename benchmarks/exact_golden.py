@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (rows of a table)
 """Compare exact fits with the reference values of R mirt, one table.
 
     SKLEARN_MIRT_DATA=... python benchmarks/exact_golden.py --out docs/reproduce_r_mirt.md
@@ -28,7 +29,11 @@ from sklearn_mirt.solvers.design import ExactModel, prepare
 from sklearn_mirt.solvers.marginal import FixedNodeLikelihood
 from sklearn_mirt.solvers.nodes import grid_nodes
 from sklearn_mirt.solvers.patterns import collapse_patterns
-from sklearn_mirt.solvers.person_scores import recode, score_respondents, sum_score_table
+from sklearn_mirt.solvers.person_scores import (
+    recode,
+    score_respondents,
+    sum_score_table,
+)
 from sklearn_mirt.solvers.quadrature import ExactSettings, fit_quadrature
 from sklearn_mirt.solvers.standard_errors import observed_information
 
@@ -61,10 +66,12 @@ class Row:
 
     @property
     def difference(self) -> float:
+        """Ours less theirs."""
         return self.ours - self.theirs
 
     @property
     def verdict(self) -> str:
+        """What the difference means."""
         if abs(self.difference) <= self.tolerance:
             return "agrees"
         if self.higher_is_better and self.difference > 0:
@@ -74,6 +81,7 @@ class Row:
         return "see note" if self.note else "differs"
 
     def markdown(self) -> str:
+        """Return a row of the table."""
         digits = 6 if abs(self.theirs) < 1e5 else 3
         return (
             f"| {self.entry} | {self.dataset} | {self.model} | {self.quantity} | "
@@ -465,7 +473,11 @@ def metabench_fit(k, entry, name, data, own, theirs):
     }
     model = ExactModel(item_model=kinds[entry["model"]])
     label = f"openllm_v1 {name.split('-')[0]}", entry["model"]
-    columns = {"2PL": ["a1", "d"], "3PL": ["a1", "d", "g"], "4PL": ["a1", "d", "g", "u"]}
+    columns = {
+        "2PL": ["a1", "d"],
+        "3PL": ["a1", "d", "g"],
+        "4PL": ["a1", "d", "g", "u"],
+    }
     stored = own[columns[entry["model"]]].to_numpy(float)
     stored[:, 2:] = logit(np.clip(stored[:, 2:], 1e-8, 1 - 1e-8))
     there = evaluate_at(data, model, stored)

@@ -1,6 +1,6 @@
 """Bias of slopes and coverage of 95% intervals of exact fits, by simulation.
 
-    python benchmarks/exact_simulation.py --replications 200 --out docs/exact_simulation.md
+    python benchmarks/exact_simulation.py --out docs/exact_simulation.md
 
 Two designs: confirmatory simple structure with correlated abilities (parameters are
 identified, so every estimate has a true value), D = 2; and one dimension.
@@ -45,9 +45,7 @@ def one_design(n, n_items, n_dims, replications, seed=1):
         q_matrix=q if n_dims > 1 else None,
         correlated=n_dims > 1,
     )
-    settings = ExactSettings(
-        nodes="gauss-hermite", n_points=21 if n_dims > 1 else 31
-    )
+    settings = ExactSettings(nodes="gauss-hermite", n_points=21 if n_dims > 1 else 31)
     estimates, covered = [], {"slope": [], "intercept": [], "correlation": []}
     start = time.process_time()
     for k in range(replications):

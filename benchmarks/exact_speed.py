@@ -1,6 +1,6 @@
 """Time exact fits against Python mirt 1.2 on the same data, nodes and machine.
 
-    python benchmarks/exact_speed.py --peer PYTHON [--out FILE] [--shapes S1-1 S1-2 S2-3]
+    python benchmarks/exact_speed.py --peer PYTHON [--out FILE] [--shapes S1-1 S2-3]
 
 PYTHON is the interpreter of an environment with ``mirt==1.2.0``; without it only our
 side is timed. Both sides run in processes of their own with one thread; CPU seconds of
@@ -150,8 +150,8 @@ def compare(shape, peer, limit):
                 continue
             value = common_log_likelihood(X.astype(float), out)
             rows.append(
-                f"| {label} | {what} | {found['seconds']:.2f} | {found['iterations']} | "
-                f"{found['converged']} | {value:,.2f} |"
+                f"| {label} | {what} | {found['seconds']:.2f} | "
+                f"{found['iterations']} | {found['converged']} | {value:,.2f} |"
             )
             print(rows[-1], flush=True)
     return rows

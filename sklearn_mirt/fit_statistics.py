@@ -79,8 +79,9 @@ def likelihood_ratio(restricted: ExactFit, general: ExactFit) -> LikelihoodRatio
     df = general.n_parameters - restricted.n_parameters
     if df <= 0:
         raise ValueError(
-            f"The general fit must have more parameters: it has {general.n_parameters}, "
-            f"the restricted one {restricted.n_parameters}. Swap them?"
+            "The general fit must have more parameters: it has "
+            f"{general.n_parameters}, the restricted one "
+            f"{restricted.n_parameters}. Swap them?"
         )
     statistic = 2.0 * (general.log_likelihood - restricted.log_likelihood)
     return LikelihoodRatio(

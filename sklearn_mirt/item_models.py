@@ -1,12 +1,4 @@
-"""Item response models: one class for each, everything else is shared.
-
-A model says how the log-probability of each category depends on *local*
-parameters: the common part ``t = a . theta`` and a few *extras* (intercepts, guessing
-...). The base class lifts local derivatives to derivatives in the slopes. A new
-model is one more class with `n_extras`, `log_probabilities`, `first` and `second`.
-
-Conventions: parameters of an item are ``(a_1 .. a_D, extra_1 .. extra_m)``; arrays run
-over (items, categories, local parameters, nodes); logits throughout.
+"""The item response models; what they share is in `item_model`.
 
 References
 ----------
@@ -17,11 +9,10 @@ Psychological Measurement 16, 159-176 (generalized partial credit). Barton and L
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.special import expit, log_expit, logit, logsumexp
+
+from sklearn_mirt.item_model import ItemModel, NormalPrior
 
 __all__ = [
     "FourPL",
@@ -37,123 +28,9 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class NormalPrior:
-    """Normal prior on one parameter, on the logit scale it is estimated on."""
-
-    mean: float
-    sd: float
-
-
-class ItemModel(ABC):
-    """A family of item response functions.
-
-    Attributes
-    ----------
-    name : str
-    dichotomous : bool
-        Whether the model is for two categories; then fractional scores in [0, 1] count
-        as ``y log P + (1 - y) log(1 - P)``.
-    common_slope, unit_slope : bool
-        Whether the slopes of all items are equal (1PL), or fixed at 1 with a free
-        variance of ability (Rasch).
-    """
-
-    name = ""
-    dichotomous = True
-    common_slope = False
-    unit_slope = False
-
-    @abstractmethod
-    def n_extras(self, n_categories: int) -> int:
-        """Return the number of parameters beside the slopes."""
-
-    @abstractmethod
-    def extra_names(self, n_categories: int) -> list[str]:
-        """Return the names of the reported parameters beside the slopes."""
-
-    @abstractmethod
-    def log_probabilities(self, t: np.ndarray, extras: np.ndarray) -> np.ndarray:
-        """Return log P_k, shape (J, K, Q), at ``t = a . theta`` of shape (J, Q)."""
-
-    @abstractmethod
-    def first(self, t: np.ndarray, extras: np.ndarray) -> np.ndarray:
-        """Return d log P_k / d(t, extras), shape (J, K, 1 + m, Q)."""
-
-    @abstractmethod
-    def second(self, t: np.ndarray, extras: np.ndarray) -> np.ndarray:
-        """Return second derivatives of log P_k, shape (J, K, 1 + m, 1 + m, Q)."""
-
-    @abstractmethod
-    def start_extras(self, shares: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """Return starting extras (J, m) from category shares (J, K).
-
-        ``scale`` (J,) is sqrt(1 + |a|^2 / 2.89): it turns marginal logits into
-        intercepts under a standard normal ability.
-        """
-
-    def extra_priors(self, n_categories: int) -> list[NormalPrior | None]:
-        """Return the prior of each extra; None where there is none."""
-        return [None] * self.n_extras(n_categories)
-
-    def natural(self, extras: np.ndarray) -> np.ndarray:
-        """Return the reported extras (J, m), e.g. guessing instead of its logit."""
-        return extras
-
-    def natural_jacobian(self, extras: np.ndarray) -> np.ndarray:
-        """Return d natural / d extras, shape (J, m, m), for the delta method."""
-        n_items, n_extras = extras.shape
-        return np.broadcast_to(np.eye(n_extras), (n_items, n_extras, n_extras))
-
-    def from_natural(self, natural: np.ndarray) -> np.ndarray:
-        """Return the extras of reported values: the inverse of `natural`."""
-        return natural
-
-    # --- lifted to the full parameters of an item, shared by all models -----------
-
-    def tables(self, params: np.ndarray, nodes: np.ndarray):
-        """Return log P (J, K, Q) and its local first derivatives (J, K, L, Q)."""
-        t, extras = self._split(params, nodes)
-        return self.log_probabilities(t, extras), self.first(t, extras)
-
-    def log_table(self, params: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-        """Return log P (J, K, Q) at nodes (Q, D)."""
-        return self.log_probabilities(*self._split(params, nodes))
-
-    def gradient(self, first: np.ndarray, nodes: np.ndarray, counts: np.ndarray):
-        """Return sum_kq counts d log P / d params, shape (J, P)."""
-        local = np.einsum("jklq,jkq->jlq", first, counts)
-        return np.concatenate([local[:, 0] @ nodes, local[:, 1:].sum(2)], axis=1)
-
-    def information(self, log_p, first, nodes, totals) -> np.ndarray:
-        """Return the expected information (J, P, P) of ``totals`` (J, Q) answers."""
-        weighted = first * (np.exp(log_p) * totals[:, None, :])[:, :, None, :]
-        local = np.einsum("jklq,jkmq->jlmq", weighted, first)
-        return lift(local, nodes)
-
-    def hessian(self, params, nodes, counts) -> np.ndarray:
-        """Return sum_kq counts d2 log P / d params d params', shape (J, P, P)."""
-        second = self.second(*self._split(params, nodes))
-        return lift(np.einsum("jklmq,jkq->jlmq", second, counts), nodes)
-
-    def _split(self, params: np.ndarray, nodes: np.ndarray):
-        n_dims = nodes.shape[1]
-        return params[:, :n_dims] @ nodes.T, params[:, n_dims:]
-
-
-def lift(local: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """Sum local matrices (J, L, L, Q) over nodes into (J, P, P) with P = D + L - 1."""
-    n_dims = nodes.shape[1]
-    n_items, n_local = local.shape[:2]
-    size = n_dims + n_local - 1
-    out = np.empty((n_items, size, size))
-    outer = (nodes[:, :, None] * nodes[:, None, :]).reshape(len(nodes), -1)
-    out[:, :n_dims, :n_dims] = (local[:, 0, 0] @ outer).reshape(-1, n_dims, n_dims)
-    cross = local[:, 0, 1:] @ nodes
-    out[:, n_dims:, :n_dims] = cross
-    out[:, :n_dims, n_dims:] = cross.transpose(0, 2, 1)
-    out[:, n_dims:, n_dims:] = local[:, 1:, 1:].sum(3)
-    return out
+# on the logit: medians 0.2 and 0.95
+GUESSING_PRIOR = NormalPrior(-1.386, 1.0)
+CEILING_PRIOR = NormalPrior(2.944, 1.0)
 
 
 class TwoPL(ItemModel):
@@ -162,26 +39,32 @@ class TwoPL(ItemModel):
     name = "2pl"
 
     def n_extras(self, n_categories):
+        """Return the number of parameters beside the slopes."""
         return 1
 
     def extra_names(self, n_categories):
+        """Return the names of the reported extras."""
         return ["intercept"]
 
     def log_probabilities(self, t, extras):
+        """Return log P_k (J, K, Q)."""
         eta = t + extras
         return np.stack([log_expit(-eta), log_expit(eta)], axis=1)
 
     def first(self, t, extras):
+        """Return first derivatives (J, K, 1 + m, Q)."""
         p = expit(t + extras)
         one = np.stack([-p, 1.0 - p], axis=1)
         return np.repeat(one[:, :, None, :], 2, axis=2)
 
     def second(self, t, extras):
+        """Return second derivatives (J, K, 1 + m, 1 + m, Q)."""
         p = expit(t + extras)
         v = -p * (1.0 - p)
         return np.broadcast_to(v[:, None, None, None, :], (len(v), 2, 2, 2, v.shape[1]))
 
     def start_extras(self, shares, scale):
+        """Return starting extras (J, m)."""
         return (logit(np.clip(shares[:, 1], 0.01, 0.99)) * scale)[:, None]
 
 
@@ -213,23 +96,26 @@ class FourPL(ItemModel):
     def __init__(
         self,
         *,
-        guessing_prior: NormalPrior | None = NormalPrior(-1.386, 1.0),
-        ceiling_prior: NormalPrior | None = NormalPrior(2.944, 1.0),
+        guessing_prior: NormalPrior | None = GUESSING_PRIOR,
+        ceiling_prior: NormalPrior | None = CEILING_PRIOR,
     ):
         self.guessing_prior = guessing_prior
         self.ceiling_prior = ceiling_prior
 
     def n_extras(self, n_categories):
+        """Return the number of parameters beside the slopes."""
         return 2 + self.has_upper
 
     def extra_names(self, n_categories):
+        """Return the names of the reported extras."""
         return ["intercept", "guessing", "ceiling"][: self.n_extras(2)]
 
     def extra_priors(self, n_categories):
+        """Return the prior of each extra."""
         return [None, self.guessing_prior, self.ceiling_prior][: self.n_extras(2)]
 
     def _pieces(self, t, extras):
-        """Return sigmoid, 1 - sigmoid, g, u, 1 - u, P and 1 - P without cancellation."""
+        """Return sigmoid, its complement, g, u, 1 - u, P and 1 - P."""
         eta = t + extras[:, :1]
         s, r = expit(eta), expit(-eta)
         g = expit(extras[:, 1:2])
@@ -251,6 +137,7 @@ class FourPL(ItemModel):
         return dp, d2p
 
     def log_probabilities(self, t, extras):
+        """Return log P_k (J, K, Q)."""
         *_, p, q = self._pieces(t, extras)
         tiny = np.finfo(float).tiny
         return np.log(np.maximum(np.stack([q, p], axis=1), tiny))
@@ -260,6 +147,7 @@ class FourPL(ItemModel):
         return [d[0], *d[: self.n_extras(2)]]
 
     def first(self, t, extras):
+        """Return first derivatives (J, K, 1 + m, Q)."""
         s, r, g, u, not_u, p, q = self._pieces(t, extras)
         dp = self._local(self._derivatives(s, r, g, u, not_u)[0])
         p, q = _positive(p), _positive(q)
@@ -267,6 +155,7 @@ class FourPL(ItemModel):
                          np.stack([d / p for d in dp], axis=1)], axis=1)  # fmt: skip
 
     def second(self, t, extras):
+        """Return second derivatives (J, K, 1 + m, 1 + m, Q)."""
         s, r, g, u, not_u, p, q = self._pieces(t, extras)
         dp, d2p = self._derivatives(s, r, g, u, not_u)
         p, q = _positive(p), _positive(q)
@@ -281,6 +170,7 @@ class FourPL(ItemModel):
         return out
 
     def start_extras(self, shares, scale):
+        """Return starting extras (J, m)."""
         share = np.clip((shares[:, 1] - 0.1) / 0.85, 0.02, 0.98)
         columns = [logit(share) * scale, np.full(len(share), logit(0.1))]
         if self.has_upper:
@@ -288,14 +178,17 @@ class FourPL(ItemModel):
         return np.stack(columns, axis=1)
 
     def natural(self, extras):
+        """Return the reported extras (J, m)."""
         return np.concatenate([extras[:, :1], expit(extras[:, 1:])], axis=1)
 
     def natural_jacobian(self, extras):
+        """Return d natural / d extras (J, m, m)."""
         p = expit(extras[:, 1:])
         diagonal = np.concatenate([np.ones((len(p), 1)), p * (1.0 - p)], axis=1)
         return diagonal[:, :, None] * np.eye(diagonal.shape[1])
 
     def from_natural(self, natural):
+        """Return the extras of reported values."""
         return np.concatenate([natural[:, :1], logit(natural[:, 1:])], axis=1)
 
 
@@ -305,9 +198,7 @@ class ThreePL(FourPL):
     name = "3pl"
     has_upper = False
 
-    def __init__(
-        self, *, guessing_prior: NormalPrior | None = NormalPrior(-1.386, 1.0)
-    ):
+    def __init__(self, *, guessing_prior: NormalPrior | None = GUESSING_PRIOR):
         super().__init__(guessing_prior=guessing_prior, ceiling_prior=None)
 
 
@@ -327,26 +218,32 @@ class GradedResponse(ItemModel):
     dichotomous = False
 
     def n_extras(self, n_categories):
+        """Return the number of parameters beside the slopes."""
         return n_categories - 1
 
     def extra_names(self, n_categories):
+        """Return the names of the reported extras."""
         return [f"intercept{k}" for k in range(1, n_categories)]
 
     def natural(self, extras):
+        """Return the reported extras (J, m)."""
         falls = np.concatenate([np.zeros((len(extras), 1)), np.exp(extras[:, 1:])], 1)
         return extras[:, :1] - np.cumsum(falls, axis=1)
 
     def from_natural(self, natural):
+        """Return the extras of reported values."""
         falls = -np.diff(natural, axis=1)
         return np.concatenate([natural[:, :1], np.log(falls)], axis=1)
 
     def natural_jacobian(self, extras):
+        """Return d natural / d extras (J, m, m)."""
         n_extras = extras.shape[1]
         out = np.tril(np.ones((n_extras, n_extras))) * np.exp(extras)[:, None, :] * -1.0
         out[:, :, 0] = 1.0
         return out
 
     def log_probabilities(self, t, extras):
+        """Return log P_k (J, K, Q)."""
         eta = t[:, None, :] + self.natural(extras)[:, :, None]
         first = log_expit(-eta[:, :1])
         last = log_expit(eta[:, -1:])
@@ -387,6 +284,7 @@ class GradedResponse(ItemModel):
         return out
 
     def first(self, t, extras):
+        """Return first derivatives (J, K, 1 + m, Q)."""
         up, down, _ = self._cumulative(t, extras)
         return self._chain(self._boundary_first(up, down), extras)
 
@@ -397,6 +295,7 @@ class GradedResponse(ItemModel):
         return out
 
     def second(self, t, extras):
+        """Return second derivatives (J, K, 1 + m, 1 + m, Q)."""
         up, down, curve = self._cumulative(t, extras)
         first = self._boundary_first(up, down)
         n_items, n_categories, n_nodes = up.shape
@@ -430,6 +329,7 @@ class GradedResponse(ItemModel):
         return out
 
     def start_extras(self, shares, scale):
+        """Return starting extras (J, m)."""
         above = np.clip(1.0 - np.cumsum(shares, axis=1)[:, :-1], 0.005, 0.995)
         natural = logit(above) * scale[:, None]
         for k in range(1, natural.shape[1]):
@@ -438,18 +338,21 @@ class GradedResponse(ItemModel):
 
 
 class GeneralizedPartialCredit(ItemModel):
-    """Generalized partial credit: P_k proportional to exp(k a . theta + d_k), d_0 = 0."""
+    """Generalized partial credit: P_k ~ exp(k a . theta + d_k), d_0 = 0."""
 
     name = "gpcm"
     dichotomous = False
 
     def n_extras(self, n_categories):
+        """Return the number of parameters beside the slopes."""
         return n_categories - 1
 
     def extra_names(self, n_categories):
+        """Return the names of the reported extras."""
         return [f"intercept{k}" for k in range(1, n_categories)]
 
     def log_probabilities(self, t, extras):
+        """Return log P_k (J, K, Q)."""
         n_categories = extras.shape[1] + 1
         scores = np.arange(n_categories)[None, :, None]
         logits = scores * t[:, None, :]
@@ -464,12 +367,14 @@ class GeneralizedPartialCredit(ItemModel):
         return out
 
     def first(self, t, extras):
+        """Return first derivatives (J, K, 1 + m, Q)."""
         p = np.exp(self.log_probabilities(t, extras))
         features = self._features(p.shape[1])
         mean = np.einsum("kl,jkq->jlq", features, p)
         return features[None, :, :, None] - mean[:, None]
 
     def second(self, t, extras):
+        """Return second derivatives (J, K, 1 + m, 1 + m, Q)."""
         p = np.exp(self.log_probabilities(t, extras))
         centred = self.first(t, extras)
         covariance = np.einsum("jklq,jkmq,jkq->jlmq", centred, centred, p)
@@ -478,6 +383,7 @@ class GeneralizedPartialCredit(ItemModel):
         return np.broadcast_to(-covariance[:, None], shape)
 
     def start_extras(self, shares, scale):
+        """Return starting extras (J, m)."""
         shares = np.clip(shares, 0.005, None)
         return np.log(shares[:, 1:] / shares[:, :1])
 

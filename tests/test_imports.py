@@ -20,6 +20,7 @@ LAYERS = {
         "data",
         "items",
         "abilities",
+        "item_model",
         "item_models",
     },
     "priors": {"priors"},

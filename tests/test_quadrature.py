@@ -334,7 +334,7 @@ def test_sum_score_table(data, fitted):
     np.testing.assert_allclose(scores.mean, table.mean[data.sum(1).astype(int)])
 
 
-# --- fit --------------------------------------------------------------------------------
+# --- fit ----------------------------------------------------------------------
 
 
 def test_information_criteria(data, fitted):

@@ -94,7 +94,7 @@ def two_pl_adaptive(scores, observed, beta, rule, prior, weights, want_informati
     beta : ndarray of shape (J, D + 1)
         Slopes, then the intercept.
     rule : tuple
-        Centres (n, D), Cholesky factors (n, D, D), points (R, D), log base weights (R,).
+        Centres (n, D), Cholesky factors (n, D, D), points (R, D), log base (R,).
     prior : tuple
         Precision (D, D) of ability and the log of its density at zero.
     weights : ndarray of shape (n,)

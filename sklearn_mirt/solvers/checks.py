@@ -75,8 +75,8 @@ def _check_categories(present, item, name):
     if len(present) < 2:
         raise ValueError(
             f"Item {item!r} has {len(present)} observed categor"
-            f"{'y' if len(present) == 1 else 'ies'}; item_model={name!r} needs at least "
-            "two. Drop the item."
+            f"{'y' if len(present) == 1 else 'ies'}; item_model={name!r} needs at "
+            "least two. Drop the item."
         )
 
 
@@ -148,8 +148,8 @@ def warn_unconnected(responses: np.ndarray, respondents, items) -> None:
         texts.append(f"[respondents {name_some(rows)}; items {name_some(columns)}]")
     warnings.warn(
         f"Respondents and items fall into {len(parts)} unconnected parts: "
-        f"{'; '.join(texts)}. Abilities in different parts are comparable only if their "
-        "respondents come from the same population.",
+        f"{'; '.join(texts)}. Abilities in different parts are comparable only if "
+        "their respondents come from the same population.",
         ResponseDataWarning,
         stacklevel=4,
     )

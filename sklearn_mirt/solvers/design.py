@@ -142,9 +142,9 @@ def prepare(model: ExactModel, responses, items) -> PreparedModel:
 def _warn_single(single) -> None:
     if single:
         warnings.warn(
-            f"Items {checks.name_some(single)} have only one observed answer: no finite "
-            "maximum likelihood estimate exists. They are held by weak normal priors "
-            f"(slopes sd {_ALIKE[0].sd:g}, intercept sd {_ALIKE[1].sd:g}).",
+            f"Items {checks.name_some(single)} have only one observed answer: no "
+            "finite maximum likelihood estimate exists. They are held by weak "
+            f"normal priors (slopes sd {_ALIKE[0].sd:g}, intercept sd {_ALIKE[1].sd:g}).",
             ResponseDataWarning,
             stacklevel=5,
         )
@@ -171,8 +171,8 @@ def _with_known_guessing(models, guessing, items):
         if floor and not isinstance(model, FourPL):
             if model.common_slope or model.unit_slope:
                 raise ValueError(
-                    f"Item {items[j]!r} ({model.name}) cannot have a guessing floor; use "
-                    "item_model='2pl'."
+                    f"Item {items[j]!r} ({model.name}) cannot have a guessing floor; "
+                    "use item_model='2pl'."
                 )
             model = known.setdefault(id(model), ThreePL(guessing_prior=None))
         out.append(model)

@@ -16,6 +16,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
+
 from sklearn_mirt.exceptions import NotConvergedWarning, ResponseDataWarning
 from sklearn_mirt.solvers import checks, nodes
 from sklearn_mirt.solvers.adaptive import AdaptiveLikelihood
@@ -123,8 +124,8 @@ def fit_quadrature(
     Raises
     ------
     ValueError
-        n_dims over 3; q_matrix of a wrong shape or with an all-zero row; scores that the
-        item model cannot have.
+        n_dims over 3; q_matrix of a wrong shape or with an all-zero row; scores that
+        the item model cannot have.
     MemoryError
         If the nodes would take more than ``settings.max_memory``.
 
@@ -181,9 +182,10 @@ def _restrain(problem, fit, callback):
     if problem.model.held:
         names = checks.name_some(fit.items[sorted(problem.model.held)])
         warnings.warn(
-            f"The slopes of items {names} grow without bound: their answers are (nearly) "
-            "perfectly ordered by ability and the likelihood has no maximum. They are "
-            f"held by weak normal priors (slopes sd {ORDERED[0].sd:g}, intercepts sd "
+            f"The slopes of items {names} grow without bound: their answers are "
+            "(nearly) perfectly ordered by ability and the likelihood has no maximum. "
+            f"They are held by weak normal priors (slopes sd {ORDERED[0].sd:g}, intercepts sd "
+            "likelihood has no maximum. "
             f"{ORDERED[1].sd:g}).",
             ResponseDataWarning,
             stacklevel=3,

@@ -75,7 +75,7 @@ class Specification:
         return arrays, full[latent]
 
     def expand(self, free: np.ndarray) -> np.ndarray:
-        """Return the full vector; fixed entries are those of the template, bit-equal."""
+        """Return the full vector; fixed entries are the template's, bit-equal."""
         full = self.template.copy()
         moving = self.index >= 0
         full[moving] = free[self.index[moving]]
