@@ -144,7 +144,8 @@ def _warn_single(single) -> None:
         warnings.warn(
             f"Items {checks.name_some(single)} have only one observed answer: no "
             "finite maximum likelihood estimate exists. They are held by weak "
-            f"normal priors (slopes sd {_ALIKE[0].sd:g}, intercept sd {_ALIKE[1].sd:g}).",
+            f"normal priors (slopes sd {_ALIKE[0].sd:g}, intercept sd "
+            f"{_ALIKE[1].sd:g}).",
             ResponseDataWarning,
             stacklevel=5,
         )

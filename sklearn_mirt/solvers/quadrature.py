@@ -184,9 +184,8 @@ def _restrain(problem, fit, callback):
         warnings.warn(
             f"The slopes of items {names} grow without bound: their answers are "
             "(nearly) perfectly ordered by ability and the likelihood has no maximum. "
-            f"They are held by weak normal priors (slopes sd {ORDERED[0].sd:g}, intercepts sd "
-            "likelihood has no maximum. "
-            f"{ORDERED[1].sd:g}).",
+            f"They are held by weak normal priors (slopes sd {ORDERED[0].sd:g}, "
+            f"intercepts sd {ORDERED[1].sd:g}).",
             ResponseDataWarning,
             stacklevel=3,
         )
