@@ -20,6 +20,7 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from sklearn_mirt import datasets, metrics
     from sklearn_mirt.abilities import Abilities
+    from sklearn_mirt.alignment import align_fits
     from sklearn_mirt.audit import BenchmarkAudit, audit_benchmarks
     from sklearn_mirt.bank import ItemBank, load_item_bank, save_item_bank
     from sklearn_mirt.baselines import (
@@ -29,10 +30,16 @@ if TYPE_CHECKING:
         MeanScoreClassifier,
     )
     from sklearn_mirt.classifier import MIRTClassifier
+    from sklearn_mirt.comparison import benchmirt_pair_comparison, compare_respondents
     from sklearn_mirt.data import ResponseData
+    from sklearn_mirt.diagnostics import null_control
+    from sklearn_mirt.dimensions import choose_dimensions
     from sklearn_mirt.files import read_items, read_responses
     from sklearn_mirt.items import ItemParameters
+    from sklearn_mirt.runs import compare_runs
+    from sklearn_mirt.stability import dimension_stability
     from sklearn_mirt.transformer import MIRTTransformer
+    from sklearn_mirt.uncertainty import bootstrap, combined_intervals
 
 # One table for the three things below: where each public name lives.
 _HOME = {
@@ -47,8 +54,17 @@ _HOME = {
     "MIRTTransformer": "transformer",
     "MeanScoreClassifier": "baselines",
     "ResponseData": "data",
+    "align_fits": "alignment",
     "audit_benchmarks": "audit",
+    "benchmirt_pair_comparison": "comparison",
+    "bootstrap": "uncertainty",
+    "choose_dimensions": "dimensions",
+    "combined_intervals": "uncertainty",
+    "compare_respondents": "comparison",
+    "compare_runs": "runs",
+    "dimension_stability": "stability",
     "load_item_bank": "bank",
+    "null_control": "diagnostics",
     "read_items": "files",
     "read_responses": "files",
     "save_item_bank": "bank",
@@ -68,10 +84,20 @@ __all__ = [
     "MeanScoreClassifier",
     "ResponseData",
     "__version__",
+    "align_fits",
     "audit_benchmarks",
+    "benchmirt_pair_comparison",
+    "bootstrap",
+    "choose_dimensions",
+    "combined_intervals",
+    "compare_respondents",
+    "compare_runs",
     "datasets",
+    "dimension_stability",
     "load_item_bank",
     "metrics",
+    "metrics",
+    "null_control",
     "read_items",
     "read_responses",
     "save_item_bank",

@@ -51,6 +51,9 @@ class ItemBank:
     training : dict
         Where the numbers come from: package version, solver, settings, sizes, the
         lower bound; plain JSON values. Free to hold more.
+    known : ndarray of shape (n_items,), default=None
+        Whether the answers determined all parameters of the item: without, it has no
+        standard errors. Default: all.
     """
 
     items: ItemParameters
@@ -61,6 +64,14 @@ class ItemBank:
     ability_correlation: np.ndarray
     rotation: str | None = None
     training: dict = field(default_factory=dict)
+    known: np.ndarray | None = None
+
+    @property
+    def determined(self):
+        """Return whether the answers determined each item, shape (n_items,)."""
+        if self.known is None:
+            return np.ones(self.items.n_items, dtype=bool)
+        return self.known
 
     @classmethod
     def from_items(cls, items, *, ability_correlation=None, training=None):
@@ -106,11 +117,14 @@ class ItemBank:
         from sklearn_mirt import __version__
 
         place = {label: k for k, label in enumerate(estimator.groups_)}
-        bounds = np.asarray(estimator.lower_bounds_)
+        exact = getattr(estimator, "log_likelihoods_", None)
+        bounds = estimator.lower_bounds_ if exact is None else exact
         about = {
             "sklearn_mirt": __version__,
             "estimator": type(estimator).__name__,
             "solver": estimator.solver_,
+            "item_model": estimator.item_model,
+            "q_matrix": estimator.q_matrix is not None,
             "positive_slopes": bool(estimator.positive_slopes),
             "n_respondents": len(estimator.respondents_),
             "n_iter": int(estimator.n_iter_),
@@ -127,6 +141,7 @@ class ItemBank:
             estimator.ability_correlation_,
             None if estimator.positive_slopes else estimator.rotation,
             about,
+            None if estimator._determined.all() else estimator._determined,
         )
 
     def take(self, index):
@@ -140,6 +155,7 @@ class ItemBank:
             self.ability_correlation,
             self.rotation,
             self.training,
+            None if self.known is None else self.known[index],
         )
 
 
@@ -208,11 +224,13 @@ def load_item_bank(path) -> ItemBank:
     `correlation`), `groups` (list of `label`, `n_items`, `prior_mean`,
     `prior_covariance`, each over (a, d), intercept last), `training`, and `items` with
     `id`, `group` (place in `groups`), `slopes`, `intercepts`, `guessing`,
-    `covariances` (each a flat row of (n_dims + 1)^2 numbers; null where all are 0).
+    `covariances` (each a flat row of (n_dims + 1)^2 numbers; null where all are 0) and
+    `determined` (whether the answers determined the item).
 
     Parquet, version 1: the same without `items` as JSON text in the file metadata
     under the key `sklearn_mirt_item_bank`; one row per item with the columns `id`,
-    `group`, `slope_1`, ..., `intercept`, `guessing`, `cov_1_1`, ... (row by row). Ids
+    `group`, `slope_1`, ..., `intercept`, `guessing`, `cov_1_1`, ... (row by row) and
+    `determined`. Ids
     that are not all text or all integers are JSON text, and the header says
     `id_encoding` "json".
     """
@@ -301,6 +319,7 @@ def _write_json(bank: ItemBank, path: Path) -> None:
         "intercepts": items.intercepts.tolist(),
         "guessing": items.guessing.tolist(),
         "covariances": flat.tolist() if flat.any() else None,
+        "determined": bank.determined.tolist(),
     }
     text = _dump(_header(bank), indent=1)
     # one line per column of the items: readable and still one JSON value
@@ -335,6 +354,7 @@ def _write_parquet(bank: ItemBank, path: Path) -> None:
     columns["guessing"] = pa.array(items.guessing.astype(float))
     for name, (p, q) in _covariance_columns(items.n_dims).items():
         columns[name] = pa.array(items.covariances[:, p, q].astype(float))
+    columns["determined"] = pa.array(bank.determined)
     table = pa.table(columns).replace_schema_metadata({_KEY: _dump(header).encode()})
     parquet.write_table(table, path, compression="zstd")
 
@@ -363,6 +383,7 @@ def _read_parquet(path: Path) -> tuple[dict, dict]:
         "intercepts": values["intercept"].to_numpy(),
         "guessing": values["guessing"].to_numpy(),
         "covariances": np.column_stack(flat),
+        "determined": values["determined"].to_numpy(),
     }
 
 
@@ -403,7 +424,9 @@ def _assemble(header: dict, columns: dict) -> ItemBank:
         ids,
     )
     groups = np.array(columns["group"], dtype=np.int64)
-    if not len(ids) == len(items.intercepts) == len(items.guessing) == len(groups) == n:
+    determined = np.array(columns["determined"], dtype=bool)
+    sizes = map(len, (ids, items.intercepts, items.guessing, groups, determined))
+    if set(sizes) != {n}:
         raise ItemBankError(f"a damaged item bank: not {n} values in every column")
     if len(set(columns["id"])) != n:
         raise ItemBankError("a damaged item bank: item ids repeat")
@@ -423,6 +446,7 @@ def _assemble(header: dict, columns: dict) -> ItemBank:
         np.array(header["ability"]["correlation"], dtype=float).reshape(d, d),
         header["rotation"],
         header["training"],
+        None if determined.all() else determined,
     )
     _check(bank)
     return bank

@@ -42,6 +42,12 @@ Force = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; all if -1.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error arose.")]
+Bootstrap = Annotated[
+    int, typer.Option(min=0, help="Bootstrap replicates, for ranks with intervals.")
+]
+Null = Annotated[
+    int, typer.Option(min=0, help="Repeats on permuted answers, as a control.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, not tables.")]
 
 
@@ -70,6 +76,8 @@ def demo(
     rotation: Rotation = "oblimin",
     seed: Seed = 0,
     jobs: Jobs = None,
+    bootstrap: Bootstrap = 0,
+    null: Null = 0,
     force: Force = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -84,11 +92,12 @@ def demo(
         data = ResponseData.from_wide(suite.responses)
         items = suite.item_table.set_index("item_id")
         options = _options(dims, rotation, seed, jobs)
-        audit = _fit(data, items, options)
+        extras = _extras(bootstrap, null)
+        audit = _fit(data, items, options, extras)
         notes = ["the answers are synthetic: no real model answered any real prompt"]
         if dims == suite.abilities.shape[1]:
             notes.append(console.compare_with_truth(audit.benchmarks, suite))
-        about = {"command": "demo", "synthetic": True, **options}
+        about = {"command": "demo", "synthetic": True, **options, **extras}
         _report(audit, notes, about, out, as_json)
 
 
@@ -118,6 +127,8 @@ def audit(
     force: Force = False,
     seed: Seed = 0,
     jobs: Jobs = None,
+    bootstrap: Bootstrap = 0,
+    null: Null = 0,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -137,7 +148,8 @@ def audit(
             table = table.loc[loaded.data.items]
             table = _name_groups(items, table, group_column, subset_column)
         options = _options(dims, rotation, seed, jobs)
-        result = _fit(loaded.data, table, options)
+        extras = _extras(bootstrap, null)
+        result = _fit(loaded.data, table, options, extras)
         about = {
             "command": "audit",
             "responses": str(responses),
@@ -146,6 +158,7 @@ def audit(
             "group_column": group_column,
             "subset_column": subset_column,
             **options,
+            **extras,
         }
         _report(result, list(loaded.notes), about, out, as_json)
 
@@ -191,7 +204,12 @@ def _name_groups(path: Path, table, group: str, subset: str):
     return table.drop(columns=["benchmark", "subset"], errors="ignore").assign(**named)
 
 
-def _fit(data, items, options):
+def _extras(bootstrap: int, null: int) -> dict:
+    wanted = {"n_bootstrap": bootstrap, "n_null": null}
+    return {name: number for name, number in wanted.items() if number}
+
+
+def _fit(data, items, options, extras):
     """Audit with a progress bar on the terminal; none when redirected."""
     from sklearn_mirt import MIRTTransformer, audit_benchmarks
 
@@ -200,7 +218,9 @@ def _fit(data, items, options):
     with console.progress_bar(f"fitting {size}") as passes:
         if hasattr(estimator, "set_callbacks"):  # scikit-learn 1.9
             estimator.set_callbacks(passes)
-        return audit_benchmarks(data, items=items, estimator=estimator)
+        if extras:
+            extras = {**extras, "progress": passes.on_replicate}
+        return audit_benchmarks(data, items=items, estimator=estimator, **extras)
 
 
 def _report(audit, notes: list[str], about: dict, out: Path, as_json: bool) -> None:

@@ -45,6 +45,13 @@ class _Passes:
                 description=f"{self._label}, pass {self._n_passes}",
             )
 
+    def on_replicate(self, done, total):
+        """Move the bar to a replicate of the bootstrap or of the null control."""
+        label = f"{self._label}, replicate {done} of {total}"
+        self._progress.update(
+            self._task, completed=done, total=total, description=label
+        )
+
     def teardown(self, estimator, context):
         self._progress.update(self._task, description=f"{self._label}, tables")
 

@@ -62,6 +62,7 @@ def random_bank(n=7, d=2, seed=0, ids=None):
         np.eye(d) + 0.1 * (1 - np.eye(d)),
         "oblimin",
         {"note": "made up", "lower_bound": -1.25},
+        np.arange(n) != 1,
     )
 
 
@@ -78,6 +79,7 @@ def assert_same(left, right):
         np.testing.assert_array_equal(getattr(left, name), getattr(right, name))
     np.testing.assert_array_equal(left.prior.means, right.prior.means)
     np.testing.assert_array_equal(left.prior.covariances, right.prior.covariances)
+    np.testing.assert_array_equal(left.determined, right.determined)
     assert (left.rotation, left.training) == (right.rotation, right.training)
 
 
@@ -131,6 +133,19 @@ def test_a_transformer_from_a_bank_scores_as_the_fitted_one(tmp_path, kind, fram
     if frame:
         with pytest.raises(ValueError, match="feature names"):
             loaded.transform(X[X.columns[::-1]])
+
+
+@pytest.mark.parametrize("model", ["2pl", "3pl"])
+def test_items_of_an_exact_fit_score_as_that_fit(tmp_path, model):
+    X = make_responses(80, 8, n_dims=1, random_state=0).responses
+    fitted = MIRTTransformer(1, solver="quadrature", item_model=model).fit(X)
+    path = save_item_bank(fitted, tmp_path / "b.json")
+    loaded = MIRTTransformer.from_item_bank(path)
+    np.testing.assert_array_equal(loaded.transform(X), fitted.transform(X))
+    np.testing.assert_array_equal(loaded.standard_errors_, fitted.standard_errors_)
+    training = load_item_bank(path).training
+    assert training["lower_bound"] == fitted.log_likelihoods_[-1]
+    assert loaded.get_params()["item_model"] == model
 
 
 def test_a_classifier_has_a_bank_too(tmp_path):
