@@ -116,6 +116,7 @@ class _State:
     divergence: float = np.inf
     jumped: bool = False  # extrapolated: items are behind, the bound is not known
 
+
 class _Fit:
     """One fit: the constant data, the current state, the trace of the bound."""
 
@@ -133,9 +134,7 @@ class _Fit:
         self.counts = np.bincount(
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
-        self.members = group_members(
-            self.blocks, design.groups, self.observed, kernels
-        )
+        self.members = group_members(self.blocks, design.groups, self.observed, kernels)
         self.trace = []
         self.plain_passes = np.inf
 
@@ -147,9 +146,7 @@ class _Fit:
 
     def _cold_start(self):
         d, n_items = self.n_dims, self.data.n_items
-        mean = spectral_start(
-            self.data, d, self.answered, self.kernels, self.runner
-        )
+        mean = spectral_start(self.data, d, self.answered, self.kernels, self.runner)
         second = packing.pack(0.5 * np.eye(d + 1))
         return _State(
             self._items(np.zeros((n_items, d + 1)), np.tile(second, (n_items, 1))),
