@@ -1,0 +1,45 @@
+# Everything happens in a virtual environment in .venv; nothing is installed elsewhere.
+#     make demo    fit the synthetic benchmark suite and write its audit to demo-audit/
+#     make test    run the tests
+#     make lint    check style and types
+#     make clean   remove the environment and everything built
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+WORKERS ?= 2
+PYTEST_ARGS ?=
+# One thread per process: the tests already run in several processes.
+ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+
+.PHONY: help demo test lint clean
+
+help:
+	@sed -n 's/^#     //p' Makefile
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; say: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# Stamps: an unchanged pyproject.toml means that nothing has to be installed again.
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[$*]'
+	@touch $@
+
+demo: $(VENV)/.installed-cli,plot
+	$(BIN)/sklearn-mirt demo --out demo-audit --force
+	@echo "The audit is in $(CURDIR)/demo-audit"
+
+test: $(VENV)/.installed-test
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) build dist demo-audit .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,83 @@
+"""Multidimensional item response theory with the scikit-learn API.
+
+Public names are imported on first use, so that ``import sklearn_mirt`` loads neither
+a compiler (numba) nor a table or plotting library (pandas, matplotlib).
+
+Examples
+--------
+>>> import sklearn_mirt
+>>> "MIRTClassifier" in dir(sklearn_mirt)
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from sklearn_mirt import datasets, metrics
+    from sklearn_mirt.abilities import Abilities
+    from sklearn_mirt.audit import BenchmarkAudit, audit_benchmarks
+    from sklearn_mirt.baselines import (
+        AdditiveClassifier,
+        GroupMeanScoreClassifier,
+        ItemMeanClassifier,
+        MeanScoreClassifier,
+    )
+    from sklearn_mirt.classifier import MIRTClassifier
+    from sklearn_mirt.data import ResponseData
+    from sklearn_mirt.items import ItemParameters
+    from sklearn_mirt.transformer import MIRTTransformer
+
+# One table for the three things below: where each public name lives.
+_HOME = {
+    "Abilities": "abilities",
+    "AdditiveClassifier": "baselines",
+    "BenchmarkAudit": "audit",
+    "GroupMeanScoreClassifier": "baselines",
+    "ItemMeanClassifier": "baselines",
+    "ItemParameters": "items",
+    "MIRTClassifier": "classifier",
+    "MIRTTransformer": "transformer",
+    "MeanScoreClassifier": "baselines",
+    "ResponseData": "data",
+    "audit_benchmarks": "audit",
+}
+_MODULES = frozenset({"datasets", "metrics"})
+
+__all__ = [
+    "Abilities",
+    "AdditiveClassifier",
+    "BenchmarkAudit",
+    "GroupMeanScoreClassifier",
+    "ItemMeanClassifier",
+    "ItemParameters",
+    "MIRTClassifier",
+    "MIRTTransformer",
+    "MeanScoreClassifier",
+    "ResponseData",
+    "__version__",
+    "audit_benchmarks",
+    "datasets",
+    "metrics",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import the module behind a public name the first time it is asked for."""
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+        # Kept, so that the next look-up does not come through here.
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted(set(globals()) | set(__all__))

@@ -1,0 +1,5 @@
+"""Allow `python -m sklearn_mirt`."""
+
+from sklearn_mirt.cli import main
+
+main()

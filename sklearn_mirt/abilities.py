@@ -1,0 +1,33 @@
+"""What is known of the respondents: posterior means and covariances of ability."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Abilities:
+    """Gaussian posteriors of ability, one row per respondent.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (n_respondents, n_dims)
+        Posterior means, in prior standard deviations.
+    covariances : ndarray of shape (n_respondents, n_dims, n_dims)
+        Posterior covariances.
+    prior_covariance : ndarray of shape (n_dims, n_dims)
+        Covariance of ability in the population: the identity before an oblique
+        rotation, the ability correlation after it. The population mean is zero.
+    ids : ndarray of shape (n_respondents,)
+        Respondent ids.
+    """
+
+    mean: np.ndarray
+    covariances: np.ndarray
+    prior_covariance: np.ndarray
+    ids: np.ndarray
+
+    @property
+    def standard_errors(self):
+        """Return posterior standard deviations, shape (n_respondents, n_dims)."""
+        return np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))

@@ -1,0 +1,234 @@
+"""How cells are stored: dense (items, respondents) arrays, or observed pairs by item.
+
+A missing cell is the score -1: scores lie in [0, 1], so it cannot be mistaken for one, and
+0/1 answers fit in one byte.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+MISSING = -1
+CHUNK_CELLS = 2**21
+_SPARSE_BELOW = 0.15  # share of observed cells under which storing pairs is smaller
+
+
+@dataclass(frozen=True, eq=False)
+class DenseBlock:
+    """Scores of a run of items: (n_block_items, n_respondents), -1 where missing."""
+
+    start: int
+    stop: int
+    scores: np.ndarray
+    weights: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class SparseBlock:
+    """Observed scores of a run of items, item after item (compressed columns)."""
+
+    start: int
+    stop: int
+    offsets: np.ndarray
+    respondents: np.ndarray
+    scores: np.ndarray
+    weights: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class DenseCells:
+    scores: np.ndarray
+    weights: np.ndarray | None
+
+    def blocks(self, n_cells):
+        n_items, n_respondents = self.scores.shape
+        # at least 16 items: the sums over respondents that a block returns are then
+        # small beside the work on its cells
+        step = max(16, n_cells // max(n_respondents, 1))
+        return [
+            DenseBlock(
+                start,
+                min(start + step, n_items),
+                self.scores[start : start + step],
+                None if self.weights is None else self.weights[start : start + step],
+            )
+            for start in range(0, n_items, step)
+        ]
+
+    def take_items(self, index):
+        return DenseCells(
+            self.scores[index], None if self.weights is None else self.weights[index]
+        )
+
+    def take_respondents(self, index):
+        return DenseCells(
+            np.ascontiguousarray(self.scores[:, index]),
+            None
+            if self.weights is None
+            else np.ascontiguousarray(self.weights[:, index]),
+        )
+
+    def cells(self):
+        item, respondent = np.nonzero(self.scores != MISSING)
+        weights = None if self.weights is None else self.weights[item, respondent]
+        return item, respondent, self.scores[item, respondent], weights
+
+    def sums(self):
+        """Weights and weighted scores summed over each axis, without large copies."""
+        n_items, n_respondents = self.scores.shape
+        weight = [np.zeros(n_items), np.zeros(n_respondents)]
+        score = [np.zeros(n_items), np.zeros(n_respondents)]
+        for block in self.blocks(CHUNK_CELLS):
+            w = (block.scores != MISSING).astype(np.float64)
+            if block.weights is not None:
+                w *= block.weights
+            ws = w * block.scores
+            weight[0][block.start : block.stop] = w.sum(1)
+            score[0][block.start : block.stop] = ws.sum(1)
+            weight[1] += w.sum(0)
+            score[1] += ws.sum(0)
+        return weight, score
+
+    def n_observed(self):
+        return int(
+            sum(
+                np.count_nonzero(b.scores != MISSING) for b in self.blocks(CHUNK_CELLS)
+            )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SparseCells:
+    offsets: np.ndarray
+    respondents: np.ndarray
+    scores: np.ndarray
+    weights: np.ndarray | None
+    n_respondents: int
+
+    def blocks(self, n_cells):
+        n_items = len(self.offsets) - 1
+        n_cells = max(n_cells, 4 * self.n_respondents)
+        found, start = [], 0
+        while start < n_items:
+            limit = self.offsets[start] + n_cells
+            stop = int(np.searchsorted(self.offsets, limit, side="right")) - 1
+            stop = min(max(stop, start + 1), n_items)
+            found.append(self._block(start, stop))
+            start = stop
+        return found
+
+    def _block(self, start, stop):
+        cells = slice(self.offsets[start], self.offsets[stop])
+        return SparseBlock(
+            start,
+            stop,
+            self.offsets[start : stop + 1] - self.offsets[start],
+            self.respondents[cells],
+            self.scores[cells],
+            None if self.weights is None else self.weights[cells],
+        )
+
+    def take_items(self, index):
+        index = np.arange(len(self.offsets) - 1)[index]
+        counts = np.diff(self.offsets)[index]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        cells = np.repeat(self.offsets[index] - offsets[:-1], counts)
+        cells = cells + np.arange(offsets[-1])
+        return SparseCells(
+            offsets,
+            self.respondents[cells],
+            self.scores[cells],
+            None if self.weights is None else self.weights[cells],
+            self.n_respondents,
+        )
+
+    def take_respondents(self, index):
+        index = np.arange(self.n_respondents)[index]
+        place = np.full(self.n_respondents, -1)
+        place[index] = np.arange(len(index))
+        item, respondent, scores, weights = self.cells()
+        keep = place[respondent] >= 0
+        return _sparse_cells(
+            item[keep],
+            place[respondent[keep]],
+            scores[keep],
+            None if weights is None else weights[keep],
+            len(self.offsets) - 1,
+            len(index),
+        )
+
+    def cells(self):
+        item = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        return item, self.respondents, self.scores, self.weights
+
+    def sums(self):
+        item, respondent, scores, weights = self.cells()
+        w = np.ones(len(scores)) if weights is None else weights.astype(np.float64)
+        ws = w * scores
+        sizes = (len(self.offsets) - 1, self.n_respondents)
+        axes = (item, respondent)
+        return (
+            [np.bincount(a, w, n) for a, n in zip(axes, sizes, strict=True)],
+            [np.bincount(a, ws, n) for a, n in zip(axes, sizes, strict=True)],
+        )
+
+    def n_observed(self):
+        return len(self.scores)
+
+
+
+def resolve_repeats(row, column, scores, weights, shape, aggregate, ids):
+    """Unique cells sorted by item and respondent, repeats merged as asked."""
+    code = column.astype(np.int64) * shape[0] + row
+    order = np.argsort(code, kind="stable")
+    code = code[order]
+    repeated = np.flatnonzero(code[1:] == code[:-1])
+    if len(repeated) and aggregate is None:
+        k = order[repeated[0]]
+        raise ValueError(
+            f"Respondent {ids[0][row[k]]!r} has more than one answer to item "
+            f"{ids[1][column[k]]!r} ({len(repeated)} repeated cells in all); pass "
+            "aggregate='mean', 'first' or 'count' to merge them"
+        )
+    row, column, scores = row[order], column[order], scores[order]
+    weights = None if weights is None else weights[order]
+    if not len(repeated):
+        return row, column, scores, weights
+    first = np.flatnonzero(np.r_[True, code[1:] != code[:-1]])
+    row, column = row[first], column[first]
+    if aggregate == "first":
+        weights = None if weights is None else weights[first]
+        return row, column, scores[first], weights
+    w = np.ones(len(scores)) if weights is None else weights.astype(np.float64)
+    total = np.add.reduceat(w, first)
+    mean = (np.add.reduceat(w * scores, first) / total).astype(np.float32)
+    if aggregate == "count":
+        return row, column, mean, total.astype(np.float32)
+    counts = np.diff(np.r_[first, len(scores)])
+    weights = None if weights is None else (total / counts).astype(np.float32)
+    return row, column, mean, weights
+
+
+def store(row, column, scores, weights, shape):
+    n_respondents, n_items = shape
+    if len(scores) < _SPARSE_BELOW * n_respondents * n_items:
+        return _sparse_cells(column, row, scores, weights, n_items, n_respondents)
+    dense = np.full((n_items, n_respondents), MISSING, dtype=scores.dtype)
+    dense[column, row] = scores
+    if weights is not None:
+        full = np.zeros((n_items, n_respondents), dtype=np.float32)
+        full[column, row] = weights
+        weights = full
+    return DenseCells(dense, weights)
+
+
+def _sparse_cells(item, respondent, scores, weights, n_items, n_respondents):
+    """Compressed columns of cells given in item order."""
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(item, minlength=n_items))])
+    return SparseCells(
+        offsets,
+        respondent.astype(np.int32),
+        np.ascontiguousarray(scores),
+        weights,
+        n_respondents,
+    )

@@ -1,0 +1,5 @@
+"""Warnings of the package; errors are ValueError, as in scikit-learn."""
+
+
+class ResponseDataWarning(UserWarning):
+    """Something in the responses that a fit survives but a reader should know."""

@@ -1,0 +1,89 @@
+"""What is known of the items: slopes, intercepts, guessing floor, uncertainty."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+
+@dataclass(frozen=True, eq=False)
+class ItemParameters:
+    """Parameters of the compensatory logistic model, one row per item.
+
+    The probability that a respondent with ability ``theta`` answers item ``j`` right is
+
+        P_j(theta) = g_j + (1 - g_j) * sigmoid(a_j . theta + d_j)
+
+    Parameters
+    ----------
+    slopes : ndarray of shape (n_items, n_dims)
+        a_j, in logits per prior standard deviation of ability; signed.
+    intercepts : ndarray of shape (n_items,)
+        d_j, in logits, for a respondent of average ability.
+    guessing : ndarray of shape (n_items,)
+        g_j, the floor of the probability, in [0, 1); zeros where there is none.
+    covariances : ndarray of shape (n_items, n_dims + 1, n_dims + 1)
+        Posterior covariance of (a_j, d_j), intercept last; zeros where the
+        parameters are known.
+    ids : ndarray of shape (n_items,)
+        Item ids.
+
+    References
+    ----------
+    Reckase (2009), *Multidimensional Item Response Theory*, chapters 4 and 5.
+    """
+
+    slopes: np.ndarray
+    intercepts: np.ndarray
+    guessing: np.ndarray
+    covariances: np.ndarray
+    ids: np.ndarray
+
+    @property
+    def n_items(self):
+        """Return the number of items."""
+        return self.slopes.shape[0]
+
+    @property
+    def n_dims(self):
+        """Return the number of ability dimensions."""
+        return self.slopes.shape[1]
+
+    @property
+    def mean(self):
+        """Return (a_j, d_j) as one array of shape (n_items, n_dims + 1)."""
+        return np.column_stack([self.slopes, self.intercepts])
+
+    @property
+    def mdisc(self):
+        """Return the multidimensional discrimination |a_j| (Reckase 2009, eq. 5.9)."""
+        return np.linalg.norm(self.slopes, axis=1)
+
+    @property
+    def mdiff(self):
+        """Return the multidimensional difficulty -d_j / |a_j| (Reckase 2009, eq. 5.10).
+
+        NaN for an item whose slopes are all zero: it has no difficulty on any scale of
+        ability.
+        """
+        mdisc = self.mdisc
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(mdisc > 0, -self.intercepts / mdisc, np.nan)
+
+    def logit(self, abilities):
+        """Return a_j . theta_i + d_j, shape (n_respondents, n_items), in logits."""
+        return np.asarray(abilities) @ self.slopes.T + self.intercepts
+
+    def probability(self, abilities):
+        """Return P_j(theta_i) at point values, shape (n_respondents, n_items)."""
+        return self.guessing + (1 - self.guessing) * expit(self.logit(abilities))
+
+    def take(self, index):
+        """Return the parameters of the items at `index` (an integer or boolean array)."""
+        return ItemParameters(
+            self.slopes[index],
+            self.intercepts[index],
+            self.guessing[index],
+            self.covariances[index],
+            self.ids[index],
+        )

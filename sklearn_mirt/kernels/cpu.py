@@ -1,0 +1,420 @@
+"""CPU kernels: elementwise cores and small batched solves, compiled with numba.
+
+All are serial, release the GIL and write only to their own output, so a thread pool may
+run them on different blocks at once.
+"""
+
+import math
+
+import numba
+import numpy as np
+
+
+# "contract" lets a product and a sum become one instruction; nothing is reordered
+_OPTIONS = dict(nogil=True, error_model="numpy", fastmath={"contract"})
+
+
+def jit(function):
+    """Compile with numba, cached on disk where a cache can be written."""
+    try:
+        return numba.njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError:  # no place for the cache: compile in every process
+        return numba.njit(**_OPTIONS)(function)
+
+
+class CpuKernels:
+    """The numpy namespace and the compiled cores that the block functions call."""
+
+    xp = np
+
+    def asarray(self, array, dtype=None):
+        """Return the array on the device, as it is or cast."""
+        return np.asarray(array, dtype=dtype)
+
+    def to_host(self, array):
+        """Return the array as a numpy array on the host."""
+        return array
+
+    def cell_terms(self, square, scores, weights, with_bound=True):
+        """Turn E[eta^2] of each cell into its Polya-Gamma weight.
+
+        Parameters
+        ----------
+        square : ndarray of shape (n, m)
+            E[eta^2]; overwritten with omega = w tanh(c / 2) / (2 c), c the square root.
+        scores : ndarray of shape (n, m)
+            Scores, -1 where missing (omega is 0 there).
+        weights : ndarray of shape (n, m) or None
+            Weights w; None for 1.
+        with_bound : bool
+            Whether the bound is wanted.
+
+        Returns
+        -------
+        bound : float
+            Sum of -w (c / 2 + log(1 + exp(-c))) over observed cells, in float64.
+        """
+        taylor, numbers, integer = _CONSTANTS[square.dtype]
+        scratch = np.empty((3, _CHUNK), dtype=square.dtype)
+        bits = scratch[2].view(integer)  # same memory as the row of powers of two
+        square, scores, weights = _long_rows(square, scores, weights)
+        if weights is None:
+            return _terms(square, scores, taylor, numbers, scratch, bits, with_bound)
+        return _weighted_terms(
+            square, scores, weights, taylor, numbers, scratch, bits, with_bound
+        )
+
+    def centred_scores(self, scores, weights, out):
+        """Write kappa = w (y - 1/2), 0 where missing, to `out` and return it."""
+        flat, scores, weights = _long_rows(out, scores, weights)
+        if weights is None:
+            _centre(scores, flat)
+        else:
+            _weighted_centre(scores, weights, flat)
+        return out
+
+    def knowing_scores(self, logit, scores, weights, floor, out):
+        """Write kappa with each right answer shared between knowing and guessing.
+
+        Parameters
+        ----------
+        logit : ndarray of shape (n, m)
+            E[eta].
+        scores, weights : as in :meth:`cell_terms`
+        floor : ndarray of shape (n, m)
+            Guessing floor of the item of each cell.
+        out : ndarray of shape (n, m)
+            Overwritten with w (y s - 1/2), s = e^eta / (e^eta + g) the probability that
+            a right answer was known.
+
+        Returns
+        -------
+        bound : float
+            Sum of w [y (log-prior and entropy of the share) + (1 - y) log(1 - g)].
+        """
+        if weights is None:
+            weights = np.broadcast_to(np.float32(1), scores.shape)
+        return _knowing(logit, scores, weights, floor, out)
+
+    def solve_gaussian(self, precision, linear):
+        """Mean, packed covariance and log determinant of Gaussians in canonical form.
+
+        Parameters
+        ----------
+        precision : ndarray of shape (n, k (k + 1) / 2)
+            Packed positive definite precisions.
+        linear : ndarray of shape (n, k)
+            Precision times mean.
+
+        Returns
+        -------
+        mean : (n, k), covariance : (n, k (k + 1) / 2), logdet_covariance : (n,)
+        """
+        n, k = linear.shape
+        mean, covariance = np.empty((n, k)), np.empty((n, k * (k + 1) // 2))
+        logdet = np.empty(n)
+        _solve_gaussian(precision, linear, mean, covariance, logdet)
+        return mean, covariance, logdet
+
+    def solve_nonnegative(self, precision, linear, start):
+        """Return argmin of x' P x / 2 - l' x with all but the last coordinate >= 0."""
+        mean = start.copy()
+        _solve_nonnegative(precision, linear, mean)
+        return mean
+
+    def gather_square(self, items2, abilities2, offsets, respondents):
+        """Return E[eta^2] of the cells of a sparse block, shape (n_cells,)."""
+        out = np.empty(len(respondents), dtype=abilities2.dtype)
+        _gather_dot(items2, abilities2, offsets, respondents, out)
+        return out
+
+    def sum_by_item(self, cells, table, offsets, respondents):
+        """Return sum over the cells of each item of cell times row of `table`."""
+        out = np.empty((len(offsets) - 1, table.shape[1]))
+        _sum_by_item(cells, table, offsets, respondents, out)
+        return out
+
+    def sum_by_respondent(self, cells, table, offsets, respondents, n_respondents):
+        """Return sum over the cells of each respondent of cell times item row."""
+        out = np.zeros((n_respondents, table.shape[1]))
+        _sum_by_respondent(cells, table, offsets, respondents, out)
+        return out
+
+
+# ----------------------------------------------------------------- elementwise core
+#
+# With c = n ln 2 + r, |r| <= ln 2 / 2, and s = 2^-n:
+#     1 - exp(-c) = (1 - s) + s u,   u = 1 - exp(-r) = r (1 - r/2 + r^2/6 - ...)
+# which loses no digits near c = 0. Adding the magic number 1.5 * 2^52 (2^23) rounds to
+# an integer and leaves it in the low bits, so that 2^-n is one shift of an integer view
+# of a scratch row. A call of exp would keep the loops from being vectorised; all
+# constants have the type of the cells for the same reason.
+
+_CHUNK = 1024  # cells of a row in flight: all scratch rows stay in the first cache
+_FLUSH = 1000  # factors (1 + e) <= 2 multiplied before their logarithm is taken
+
+
+def _make_constants(dtype, integer, mantissa, bias, largest):
+    taylor = [(-1.0) ** k / math.factorial(k + 1) for k in range(13)]
+    high = float(np.float32(math.log(2)))  # exact products with small integers
+    numbers = [1.5 * 2.0**mantissa, bias, 1 / math.log(2), largest]
+    numbers += [high, math.log(2) - high, 1e-12, 0.0, 0.5, 1.0, 2.0, mantissa]
+    return np.array(taylor, dtype), np.array(numbers, dtype), integer
+
+
+_CONSTANTS = {
+    np.dtype(np.float32): _make_constants(np.float32, np.int32, 23, 127, 87.0),
+    np.dtype(np.float64): _make_constants(np.float64, np.int64, 52, 1023, 708.0),
+}
+
+
+def _long_rows(cells, scores, weights):
+    """View contiguous tiles as one long row, which costs fewer short loops."""
+    tiles = [cells, scores] if weights is None else [cells, scores, weights]
+    if all(t.flags.c_contiguous for t in tiles):
+        tiles = [t.reshape(1, -1) for t in tiles]
+    return (*tiles, None) if weights is None else tiles
+
+
+@jit
+def _one_minus_exp(c, out, powers, bits, taylor, numbers):
+    """Write 1 - exp(-c) of a row to `out`; `bits` is an integer view of `powers`."""
+    magic, bias, inverse, largest = numbers[0], numbers[1], numbers[2], numbers[3]
+    high, low, one, shift = numbers[4], numbers[5], numbers[9], int(numbers[11])
+    t0, t1, t2, t3, t4, t5 = taylor[0], taylor[1], taylor[2], taylor[3], taylor[4], taylor[5]
+    t6, t7, t8, t9, t10 = taylor[6], taylor[7], taylor[8], taylor[9], taylor[10]
+    t11, t12 = taylor[11], taylor[12]
+    n = c.shape[0]
+    for i in range(n):
+        x = min(c[i], largest)
+        rounded = magic - x * inverse
+        k = rounded - magic
+        powers[i] = rounded + bias
+        out[i] = (x + k * high) + k * low
+    for i in range(n):
+        bits[i] = bits[i] << shift
+    for i in range(n):
+        r = out[i]
+        p = t12 * r + t11
+        p = p * r + t10
+        p = p * r + t9
+        p = p * r + t8
+        p = p * r + t7
+        p = p * r + t6
+        p = p * r + t5
+        p = p * r + t4
+        p = p * r + t3
+        p = p * r + t2
+        p = p * r + t1
+        p = p * r + t0
+        s = powers[i]
+        out[i] = (one - s) + s * (r * p)
+
+
+@jit
+def _flush(half, product):
+    """Return -sum(half + log(product)) and start both rows anew."""
+    total = 0.0
+    for i in range(half.shape[0]):
+        total -= half[i] + math.log(product[i])
+        half[i] = 0.0
+        product[i] = 1.0
+    return total
+
+
+@jit
+def _terms(square, scores, taylor, numbers, scratch, bits, with_bound):
+    tiny, zero, one, two = numbers[6], numbers[7], numbers[9], numbers[10]
+    half, product = np.zeros(_CHUNK), np.ones(_CHUNK)
+    bound, pending = 0.0, 0
+    for j in range(square.shape[0]):
+        for start in range(0, square.shape[1], _CHUNK):
+            row = square[j, start : start + _CHUNK]
+            score = scores[j, start : start + _CHUNK]
+            n = row.shape[0]
+            c, u = scratch[0, :n], scratch[1, :n]
+            for i in range(n):
+                c[i] = np.sqrt(row[i] + tiny)
+            _one_minus_exp(c, u, scratch[2, :n], bits[:n], taylor, numbers)
+            for i in range(n):
+                observed = one if score[i] >= 0 else zero
+                row[i] = observed * u[i] / ((two - u[i]) * (two * c[i]))
+            if with_bound:
+                for i in range(n):
+                    observed = one if score[i] >= 0 else zero
+                    half[i] += 0.5 * (observed * c[i])
+                    product[i] *= one + observed * (one - u[i])
+                pending += 1
+                if pending == _FLUSH:
+                    bound += _flush(half, product)
+                    pending = 0
+    return bound + _flush(half, product)
+
+
+@jit
+def _weighted_terms(
+    square, scores, weights, taylor, numbers, scratch, bits, with_bound
+):
+    tiny, zero, two = numbers[6], numbers[7], numbers[10]
+    bound = 0.0
+    for j in range(square.shape[0]):
+        for start in range(0, square.shape[1], _CHUNK):
+            row = square[j, start : start + _CHUNK]
+            score = scores[j, start : start + _CHUNK]
+            weight = weights[j, start : start + _CHUNK]
+            n = row.shape[0]
+            c, u = scratch[0, :n], scratch[1, :n]
+            for i in range(n):
+                c[i] = np.sqrt(row[i] + tiny)
+            _one_minus_exp(c, u, scratch[2, :n], bits[:n], taylor, numbers)
+            for i in range(n):
+                w = weight[i] if score[i] >= 0 else zero
+                row[i] = w * u[i] / ((two - u[i]) * (two * c[i]))
+            if with_bound:
+                for i in range(n):
+                    if score[i] >= 0:
+                        bound -= weight[i] * (0.5 * c[i] + math.log(two - u[i]))
+    return bound
+
+
+@jit
+def _centre(scores, out):
+    for j in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            y = out.dtype.type(scores[j, i])
+            out[j, i] = y - out.dtype.type(0.5) if y >= 0 else out.dtype.type(0)
+
+
+@jit
+def _weighted_centre(scores, weights, out):
+    for j in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            if scores[j, i] >= 0:
+                out[j, i] = weights[j, i] * (scores[j, i] - 0.5)
+            else:
+                out[j, i] = 0
+
+
+@jit
+def _knowing(logit, scores, weights, floor, out):
+    bound = 0.0
+    for j in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            y, w, g = scores[j, i], weights[j, i], floor[j, i]
+            if y < 0:
+                out[j, i] = 0
+                continue
+            share = 1.0
+            if g > 0:
+                share = 1 / (1 + g * math.exp(-logit[j, i]))
+                share = min(max(share, 1e-12), 1 - 1e-12)
+                lucky = (1 - share) * math.log(g)
+                entropy = -share * math.log(share) - (1 - share) * math.log1p(-share)
+                bound += w * (y * (lucky + entropy) + (1 - y) * math.log1p(-g))
+            out[j, i] = w * (y * share - 0.5)
+    return bound
+
+
+# --------------------------------------------------------------------- batched solves
+
+
+@jit
+def _factor(packed, k, lower):
+    """Cholesky factor of a packed positive definite matrix."""
+    for p in range(k):
+        for q in range(p + 1):
+            value = packed[p * (p + 1) // 2 + q]
+            for r in range(q):
+                value -= lower[p, r] * lower[q, r]
+            if p == q:
+                lower[p, p] = math.sqrt(value)
+            else:
+                lower[p, q] = value / lower[q, q]
+
+
+@jit
+def _solve_gaussian(precision, linear, mean, covariance, logdet):
+    n, k = linear.shape
+    lower, inverse, x = np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
+    for j in range(n):
+        _factor(precision[j], k, lower)
+        total = 0.0
+        for p in range(k):
+            total -= 2 * math.log(lower[p, p])
+            inverse[p, p] = 1 / lower[p, p]
+            for q in range(p):
+                value = 0.0
+                for r in range(q, p):
+                    value -= lower[p, r] * inverse[r, q]
+                inverse[p, q] = value / lower[p, p]
+        logdet[j] = total
+        for p in range(k):
+            x[p] = 0.0
+            for q in range(p + 1):
+                x[p] += inverse[p, q] * linear[j, q]
+                value = 0.0
+                for r in range(p, k):
+                    value += inverse[r, p] * inverse[r, q]
+                covariance[j, p * (p + 1) // 2 + q] = value
+        for p in range(k):
+            value = 0.0
+            for r in range(p, k):
+                value += inverse[r, p] * x[r]
+            mean[j, p] = value
+
+
+@jit
+def _solve_nonnegative(precision, linear, mean):
+    """Coordinate descent; the last coordinate (the intercept) is free."""
+    n, k = linear.shape
+    for j in range(n):
+        for p in range(k - 1):
+            mean[j, p] = max(mean[j, p], 0.0)
+        for _ in range(1000):
+            largest = 0.0
+            for p in range(k):
+                gradient = -linear[j, p]
+                for q in range(k):
+                    high, low = max(p, q), min(p, q)
+                    gradient += precision[j, high * (high + 1) // 2 + low] * mean[j, q]
+                old = mean[j, p]
+                new = old - gradient / precision[j, p * (p + 1) // 2 + p]
+                if p < k - 1:
+                    new = max(new, 0.0)
+                mean[j, p] = new
+                largest = max(largest, abs(new - old))
+            if largest < 1e-10:
+                break
+
+
+# ------------------------------------------------------------------------- sparse cells
+
+
+@jit
+def _gather_dot(items2, abilities2, offsets, respondents, out):
+    for j in range(offsets.shape[0] - 1):
+        for cell in range(offsets[j], offsets[j + 1]):
+            i = respondents[cell]
+            value = items2[j, 0] * abilities2[i, 0]
+            for q in range(1, items2.shape[1]):
+                value += items2[j, q] * abilities2[i, q]
+            out[cell] = value
+
+
+@jit
+def _sum_by_item(cells, table, offsets, respondents, out):
+    for j in range(offsets.shape[0] - 1):
+        out[j] = 0.0
+        for cell in range(offsets[j], offsets[j + 1]):
+            i = respondents[cell]
+            for q in range(table.shape[1]):
+                out[j, q] += cells[cell] * table[i, q]
+
+
+@jit
+def _sum_by_respondent(cells, table, offsets, respondents, out):
+    for j in range(offsets.shape[0] - 1):
+        for cell in range(offsets[j], offsets[j + 1]):
+            i = respondents[cell]
+            for q in range(table.shape[1]):
+                out[i, q] += cells[cell] * table[j, q]

@@ -1,0 +1,80 @@
+"""Writes the tables and pictures of an audit into one folder, all or nothing."""
+
+import json
+import os
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+
+
+def refuse_overwriting(folder: Path, force: bool) -> None:
+    """Raise FileExistsError if the folder is in use and may not be written to."""
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file, not a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not force:
+        raise FileExistsError(
+            f"the folder {folder} is not empty; --force replaces the files in it"
+        )
+
+
+def write_audit(audit, folder: Path, about: dict) -> list[str]:
+    """Write the audit and return the names of the files.
+
+    Everything is written beside the folder first and then moved, so that an error half
+    way leaves no half an audit. Other files in an existing folder stay.
+
+    Parameters
+    ----------
+    audit : BenchmarkAudit
+    folder : Path
+        Made if it is not there.
+    about : dict
+        What was read and with which settings; written to `about.json`.
+
+    Returns
+    -------
+    names : list of str
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        audit.to_csv(scratch)
+        _write_text(scratch / "findings.txt", "".join(f"{f}\n" for f in audit.findings))
+        _write_text(scratch / "about.json", json.dumps(about, indent=2) + "\n")
+        _write_pictures(audit, scratch)
+        folder.mkdir(exist_ok=True)
+        names = sorted(path.name for path in scratch.iterdir())
+        for name in names:
+            os.replace(scratch / name, folder / name)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return names
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _write_pictures(audit, folder: Path) -> None:
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError:
+        warnings.warn(
+            "no pictures: matplotlib is not installed (pip install "
+            "'sklearn-mirt[plot]')",
+            UserWarning,
+            stacklevel=2,
+        )
+        return
+    from sklearn_mirt.plots import BenchmarkHeatmapDisplay, DiscriminationDisplay
+
+    plt.switch_backend("agg")  # to files only: no window, no display needed
+    displays = {
+        "benchmarks.png": BenchmarkHeatmapDisplay,
+        "discrimination.png": DiscriminationDisplay,
+    }
+    for name, display in displays.items():
+        figure = display.from_audit(audit).figure_
+        figure.savefig(folder / name, dpi=150, bbox_inches="tight")
+        plt.close(figure)

@@ -1,0 +1,85 @@
+"""What a solver is and what it returns."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklearn_mirt.abilities import Abilities
+from sklearn_mirt.items import ItemParameters
+from sklearn_mirt.priors import GroupPrior
+
+
+@dataclass(frozen=True, eq=False)
+class ItemDesign:
+    """What is fixed about the items before a fit.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_items,)
+        Item group of each item, an integer from 0.
+    group_labels : ndarray of shape (n_groups,)
+        Names of the groups.
+    guessing : ndarray of shape (n_items,)
+        Known guessing floor, 0 where there is none.
+    positive_slopes : bool
+        Whether slopes are kept at or above zero.
+    """
+
+    groups: np.ndarray
+    group_labels: np.ndarray
+    guessing: np.ndarray
+    positive_slopes: bool = False
+
+    @property
+    def n_groups(self):
+        """Return the number of item groups."""
+        return len(self.group_labels)
+
+
+@dataclass(frozen=True, eq=False)
+class SolverResult:
+    """Posteriors and the trace of a fit.
+
+    Parameters
+    ----------
+    items : ItemParameters
+    abilities : Abilities
+    prior : GroupPrior
+        Learned prior of the items.
+    trace : ndarray of shape (n_iter,)
+        Objective after each pass: evidence lower bound or log-likelihood.
+    converged : bool
+    """
+
+    items: ItemParameters
+    abilities: Abilities
+    prior: GroupPrior
+    trace: np.ndarray
+    converged: bool
+
+    @property
+    def n_iter(self):
+        """Return the number of passes."""
+        return len(self.trace)
+
+
+class Solver(ABC):
+    """Fits items and abilities to responses; settings in the constructor only."""
+
+    name: str
+
+    @abstractmethod
+    def solve(self, data, n_dims, design, *, start=None, callback=None):
+        """Return the SolverResult of `data`.
+
+        Parameters
+        ----------
+        data : ResponseData
+        n_dims : int
+        design : ItemDesign
+        start : SolverResult, default=None
+            Result to start from, of the same respondents, items and dimensions.
+        callback : callable, default=None
+            Called as ``callback(n_iter, objective)`` after each pass.
+        """

@@ -1,0 +1,65 @@
+"""Starting abilities: leading principal components of the standardised answers."""
+
+import numpy as np
+
+from sklearn_mirt.kernels.blocks import cells_operator
+
+_EXACT = 500  # respondents up to which the Gram matrix is decomposed in full
+_SUBSPACE_ITERATIONS = 8
+_OVERSAMPLING = 8
+
+
+def spectral_start(data, n_dims, kernels, runner):
+    """Return abilities (n_respondents, n_dims) of unit variance in each dimension.
+
+    They are the leading left singular vectors of the answers, standardised by item, 0
+    where missing. With many respondents by subspace iteration (Halko, Martinsson & Tropp
+    2011, algorithm 4.4), whose start is seeded.
+    """
+    n = data.n_respondents
+    blocks = data.blocks()
+    rate = np.concatenate(
+        [part for part in runner.map(_rate_block, blocks, n, kernels)]
+    )
+    scale = np.sqrt(np.maximum(rate * (1 - rate), 0.01))
+    rng = np.random.default_rng(0)
+
+    def gram_product(table):
+        return runner.map_reduce(_gram_block, blocks, table, rate, scale, kernels)
+
+    if n <= _EXACT:
+        vectors = np.linalg.eigh(gram_product(np.eye(n)))[1][:, ::-1]
+    else:
+        vectors = rng.standard_normal((n, n_dims + _OVERSAMPLING))
+        for _ in range(_SUBSPACE_ITERATIONS):
+            vectors = np.linalg.qr(gram_product(vectors))[0]
+        product = gram_product(vectors)
+        order = np.linalg.eigh(vectors.T @ product)[1][:, ::-1]
+        vectors = vectors @ order
+    vectors = vectors[:, :n_dims]
+    if vectors.shape[1] < n_dims:  # fewer respondents than dimensions
+        extra = rng.standard_normal((n, n_dims - vectors.shape[1]))
+        vectors = np.hstack([vectors, extra])
+    largest = np.abs(vectors).argmax(0)
+    vectors = vectors * np.sign(vectors[largest, np.arange(n_dims)])
+    spread = vectors.std(0)
+    return np.where(spread > 1e-12, vectors / np.where(spread > 0, spread, 1), 0.0)
+
+
+def _rate_block(block, n_respondents, kernels):
+    """Return the mean score of each item of a block, 0 without answers."""
+    cells = cells_operator(block, kernels, n_respondents)
+    seen = (cells.scores >= 0).astype(np.float64)
+    one = np.ones((n_respondents, 1))
+    score = cells.sum_by_item(seen * cells.scores, one)
+    return (score / np.maximum(cells.sum_by_item(seen, one), 1))[:, 0]
+
+
+def _gram_block(block, table, rate, scale, kernels):
+    """Return Z' Z `table` of one block of standardised answers Z (items, respondents)."""
+    cells = cells_operator(block, kernels, len(table))
+    here = slice(block.start, block.stop)
+    centred = cells.scores - cells.spread(rate[here], kernels)
+    centred /= cells.spread(scale[here], kernels)
+    centred = np.where(cells.scores >= 0, centred, 0.0)
+    return cells.sum_by_respondent(centred, cells.sum_by_item(centred, table))

@@ -1,0 +1,309 @@
+"""Variational fit for many items: closed-form passes whose bound never falls.
+
+Model, with beta_j = (a_j, d_j):
+
+    eta_ij = beta_j . (theta_i, 1)
+    P(y_ij = 1) = g_j + (1 - g_j) sigmoid(eta_ij)
+    theta_i ~ N(0, I)        beta_j ~ N(mu_g, Sigma_g), g the group of item j
+
+Polya-Gamma augmentation makes both conditionals Gaussian. A pass updates items given
+abilities and abilities given items (kernels/blocks.py), moves the abilities to mean 0 and
+average second moment I, carrying items and prior along, and re-estimates the prior.
+
+References
+----------
+Polson, Scott & Windle (2013), JASA 108. Jaakkola & Jordan (2000), Statistics and
+Computing 10. Cho, Wang, Zhang & Xu (2021), Br. J. Math. Stat. Psychol. 74 (Gaussian
+variational EM for MIRT). Liu, Rubin & Wu (1998), Biometrika 85 (parameter expansion).
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sklearn_mirt.abilities import Abilities
+from sklearn_mirt.items import ItemParameters
+from sklearn_mirt.kernels import get_kernels, packing
+from sklearn_mirt.kernels.blocks import (
+    ItemState,
+    ItemTask,
+    change_coordinates,
+    sum_for_abilities,
+    sweep,
+)
+from sklearn_mirt.priors import GroupPrior, ability_divergence
+from sklearn_mirt.runner import LocalRunner
+from sklearn_mirt.solvers.base import Solver, SolverResult
+from sklearn_mirt.solvers.start import spectral_start
+
+_DOUBLE_BELOW = 10**6  # cells up to which products in float64 cost nothing to speak of
+
+
+@dataclass
+class VariationalSolver(Solver):
+    """Settings of the variational fit.
+
+    Parameters
+    ----------
+    max_iter : int
+        Largest number of passes.
+    tol : float
+        Stop when a pass raises the bound by less, in nats per observed answer.
+    dtype : {"auto", "float32", "float64"}
+        Type of the matrix products; sums across blocks are float64. "auto" takes float64
+        up to a million cells.
+    device : {"cpu", "cuda"}
+    n_jobs : int or None
+    """
+
+    max_iter: int = 100
+    tol: float = 1e-6
+    dtype: str = "auto"
+    device: str = "cpu"
+    n_jobs: int | None = None
+    name: str = field(default="variational", init=False)
+
+    def solve(self, data, n_dims, design, *, start=None, callback=None):
+        """Return the fit of `data`; see :class:`Solver`."""
+        kernels = get_kernels(self.device)
+        runner = LocalRunner(self.n_jobs)
+        with runner.running():
+            fit = _Fit(data, n_dims, design, kernels, runner, self._products(data))
+            fit.begin(start)
+            converged = fit.run(self.max_iter, self.tol, callback)
+        return fit.result(converged)
+
+    def _products(self, data):
+        if self.dtype == "auto":
+            small = data.n_respondents * data.n_items <= _DOUBLE_BELOW
+            return np.dtype(np.float64 if small else np.float32)
+        return np.dtype(self.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Everything that changes from pass to pass.
+
+    The items are owed the change of coordinates `carry`, which the next pass applies
+    block by block. `divergence` is the state's part of the bound that needs no cells.
+    """
+
+    items: ItemState
+    carry: np.ndarray
+    mean: np.ndarray
+    covariance: np.ndarray  # packed
+    prior: GroupPrior
+    divergence: float = np.inf
+
+    def snapshot(self):
+        """Return a copy that the next pass does not write to."""
+        return replace(self, items=self.items.copy())
+
+
+class _Fit:
+    """One fit: the constant data, the current state, the trace of the bound."""
+
+    def __init__(self, data, n_dims, design, kernels, runner, dtype):
+        self.data, self.design, self.n_dims = data, design, n_dims
+        self.kernels, self.runner, self.dtype = kernels, runner, dtype
+        self.blocks = data.blocks()
+        (item_weight, respondent_weight), _ = data.sums()
+        self.observed = item_weight > 0
+        self.answered = respondent_weight > 0
+        self.n_answers = item_weight.sum()
+        self.floor = design.guessing if np.any(design.guessing) else None
+        self.counts = np.bincount(
+            design.groups[self.observed], minlength=design.n_groups
+        ).astype(np.float64)
+        self.trace = []
+
+    # ------------------------------------------------------------------------- start
+
+    def begin(self, start):
+        """Set the first state, from nothing or from an earlier result."""
+        self.state = self._cold_start() if start is None else self._warm_start(start)
+
+    def _cold_start(self):
+        d, n_items = self.n_dims, self.data.n_items
+        mean = spectral_start(self.data, d, self.kernels, self.runner)
+        second = packing.pack(0.5 * np.eye(d + 1))
+        return _State(
+            ItemState(np.zeros((n_items, d + 1)), np.tile(second, (n_items, 1))),
+            np.eye(d + 1),
+            mean,
+            np.tile(packing.pack(0.05 * np.eye(d)), (len(mean), 1)),
+            GroupPrior.vague(self.design.n_groups, d),
+        )
+
+    def _warm_start(self, start):
+        mean = start.items.mean
+        second = packing.pack(start.items.covariances) + packing.outer(mean)
+        return _State(
+            ItemState(mean.copy(), second),
+            np.eye(self.n_dims + 1),
+            start.abilities.mean,
+            packing.pack(start.abilities.covariances),
+            start.prior,
+        )
+
+    # -------------------------------------------------------------------------- loop
+
+    def run(self, max_iter, tol, callback=None):
+        """Pass until the bound settles; return whether it did.
+
+        The bound of a state becomes known during the next pass. The empirical-Bayes step
+        is shrunk, hence not an exact maximisation: should the bound fall for it, the fit
+        returns to the state before and goes on with the prior held, where every step is
+        an exact ascent.
+        """
+        kept, learn_prior, settled = None, True, False
+        for n_iter in range(max_iter):
+            before = self.state.snapshot()
+            bound = self._pass(learn_prior)
+            if n_iter > 0:
+                if self.trace and bound < self.trace[-1]:
+                    self.state = kept
+                    if not learn_prior:
+                        return True  # a fall by rounding: nothing is left to gain
+                    learn_prior = False
+                    self.trace.pop()  # the next pass finds it again
+                    continue
+                settled = self._record(bound, tol, callback)
+            kept = before
+            if settled:
+                break
+        bound = self._evaluate()
+        if self.trace and bound < self.trace[-1]:
+            self.state = kept
+        else:
+            settled = self._record(bound, tol, callback) or settled
+        return settled
+
+    def _record(self, bound, tol, callback):
+        """Add a bound to the trace; return whether its gain is under the tolerance."""
+        gain = bound - self.trace[-1] if self.trace else np.inf
+        self.trace.append(bound)
+        if callback is not None:
+            callback(len(self.trace), bound)
+        return gain < tol * self.n_answers
+
+    def _task(self):
+        state, k = self.state, self.n_dims + 1
+        first = np.column_stack([state.mean, np.ones(len(state.mean))])
+        second = packing.outer(first)
+        second[:, : state.covariance.shape[1]] += state.covariance
+        precision, linear = state.prior.canonical()
+        return ItemTask(
+            first.astype(self.dtype),
+            second.astype(self.dtype),
+            precision,
+            linear,
+            self.design.groups,
+            self.observed,
+            self.floor,
+            state.carry,
+            self.design.positive_slopes,
+        )
+
+    def _pass(self, learn_prior):
+        """Move to the next state; return the bound of the one before."""
+        state, task = self.state, self._task()
+        sums = self.runner.map_reduce(
+            sweep, self.blocks, state.items, task, self.kernels
+        )
+        bound = sums.bound - state.divergence
+        mean, covariance, logdet = self._update_abilities(sums)
+        scale, center = self._ability_moments(mean, covariance)
+        mean, covariance, logdet = _standardise(mean, covariance, logdet, scale, center)
+        self._reset_unanswered(mean, covariance, logdet)
+        carry = _item_coordinates(scale, center)
+        first = sums.group_first @ carry.T
+        second = sums.group_second @ packing.congruence(carry).T
+        if learn_prior:
+            prior = GroupPrior.from_moments(self.counts, first, second)
+        else:
+            prior = state.prior.carried(carry)
+        stretch = 2 * self.counts.sum() * np.log(np.diagonal(scale)).sum()
+        divergence = prior.divergence(
+            self.counts, first, second, sums.logdet + stretch
+        ) + ability_divergence(mean, covariance, logdet)
+        self.state = _State(state.items, carry, mean, covariance, prior, divergence)
+        return bound
+
+    def _evaluate(self):
+        """Bound of the current state, whose items get what they are owed."""
+        change_coordinates(self.state.items, self.state.carry)
+        self.state = replace(self.state, carry=np.eye(self.n_dims + 1))
+        sums = self.runner.map_reduce(
+            sum_for_abilities, self.blocks, self.state.items, self._task(), self.kernels
+        )
+        return sums.bound - self.state.divergence
+
+    def _update_abilities(self, sums):
+        """Posterior of the abilities given the items, prior N(0, I)."""
+        d = self.n_dims
+        n_packed = d * (d + 1) // 2
+        precision = sums.moment[:, :n_packed] + packing.pack(np.eye(d))
+        linear = sums.linear[:, :d] - sums.moment[:, n_packed:-1]
+        return self.kernels.solve_gaussian(precision, linear)
+
+    def _ability_moments(self, mean, covariance):
+        """Square root of the average second moment, and mean, over who answered."""
+        mean, covariance = mean[self.answered], covariance[self.answered]
+        center = mean.mean(0)
+        delta = mean - center
+        spread = delta.T @ delta / len(mean) + packing.unpack(covariance.mean(0))
+        if self.design.positive_slopes:  # a mixing of dimensions could turn signs
+            return np.diag(np.sqrt(np.diagonal(spread))), center
+        return np.linalg.cholesky(spread), center
+
+    def _reset_unanswered(self, mean, covariance, logdet):
+        """Who answered nothing stays at the prior."""
+        silent = ~self.answered
+        mean[silent], logdet[silent] = 0.0, 0.0
+        covariance[silent] = packing.pack(np.eye(self.n_dims))
+
+    # ------------------------------------------------------------------------ result
+
+    def result(self, converged):
+        """Return the current state as a SolverResult."""
+        state, data = self.state, self.data
+        change_coordinates(state.items, state.carry)
+        mean = state.items.mean
+        covariances = packing.unpack(state.items.second - packing.outer(mean))
+        unseen = ~self.observed
+        mean[unseen] = state.prior.means[self.design.groups[unseen]]
+        covariances[unseen] = state.prior.covariances[self.design.groups[unseen]]
+        items = ItemParameters(
+            mean[:, :-1].copy(),
+            mean[:, -1].copy(),
+            np.array(self.design.guessing, dtype=np.float64),
+            covariances,
+            data.items,
+        )
+        abilities = Abilities(
+            state.mean,
+            packing.unpack(state.covariance),
+            np.eye(self.n_dims),
+            data.respondents,
+        )
+        trace = np.array(self.trace)
+        return SolverResult(items, abilities, state.prior, trace, converged)
+
+
+def _standardise(mean, covariance, logdet, scale, center):
+    """Abilities in coordinates where `scale` scale' is I and `center` is 0."""
+    inverse = np.linalg.inv(scale)
+    return (
+        (mean - center) @ inverse.T,
+        covariance @ packing.congruence(inverse).T,
+        logdet - 2 * np.log(np.diagonal(scale)).sum(),
+    )
+
+
+def _item_coordinates(scale, center):
+    """Return the map of (a_j, d_j) that keeps every logit under _standardise."""
+    d = len(center)
+    carry = np.zeros((d + 1, d + 1))
+    carry[:d, :d], carry[d, :d], carry[d, d] = scale.T, center, 1.0
+    return carry

@@ -1,0 +1,41 @@
+"""Fixtures and settings shared by all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The first example of a property may pay for a numba compilation: no deadline.
+settings.register_profile(
+    "sklearn-mirt",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("sklearn-mirt")
+
+
+def _real_data_folder() -> Path | None:
+    """Folder of the real response sets, or None where it is not on this machine."""
+    named = os.environ.get("SKLEARN_MIRT_DATA")
+    return Path(named) if named else None
+
+
+@pytest.fixture(scope="session")
+def real_data():
+    """Function from the name of a real response set to its folder.
+
+    Skips the calling test where the environment variable SKLEARN_MIRT_DATA is not set
+    or the set is not there: the data may not be redistributed with the package.
+    """
+    folder = _real_data_folder()
+
+    def find(name: str) -> Path:
+        if folder is None:
+            pytest.skip("SKLEARN_MIRT_DATA is not set: real response sets unavailable")
+        if not (folder / name / "responses.csv.gz").exists():
+            pytest.skip(f"no response set {name!r} in SKLEARN_MIRT_DATA ({folder})")
+        return folder / name
+
+    return find
