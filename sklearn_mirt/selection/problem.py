@@ -5,8 +5,13 @@ from functools import cached_property
 
 import numpy as np
 
-from ..solvers.bifactor import fit_bifactor
-from .surrogate import SurrogateParts, default_scales, fit_folds, fit_scales
+from sklearn_mirt.solvers.bifactor import fit_bifactor
+from sklearn_mirt.selection.surrogate import (
+    SurrogateParts,
+    default_scales,
+    fit_folds,
+    fit_scales,
+)
 
 __all__ = ["Constraints", "SelectionProblem", "greedy_ranking"]
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from ..solvers.bifactor import fit_bifactor
+from sklearn_mirt.solvers.bifactor import fit_bifactor
 
 __all__ = ["Fold", "LinearSurrogate", "SurrogateParts", "fit_folds", "fit_scales"]
 

@@ -150,7 +150,9 @@ class BifactorModel:
             slopes = self.beta[items, :-1]
             k = slopes.shape[1]
             logit = local.mean @ self.beta[items].T
-            outer = (local.mean[:, :, None] * local.mean[:, None, :]).reshape(len(mean), -1)
+            outer = (local.mean[:, :, None] * local.mean[:, None, :]).reshape(
+                len(mean), -1
+            )
             v = outer @ self.covariances[items].reshape(len(items), -1).T
             second = (slopes[:, :, None] * slopes[:, None, :]).reshape(len(items), -1)
             v += local.covariance[:, :k, :k].reshape(len(mean), -1) @ second.T
