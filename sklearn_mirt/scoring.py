@@ -1,8 +1,9 @@
 """Full-bank scores of new respondents from the answers to some items.
 
-Every scorer is fitted on the training respondents' full matrix and then estimates, from
-any pattern of answers, the score on the whole bank and on every group of items, with
-standard errors. ``FullScoreRegressor`` is the recommended one; the others are baselines.
+Every scorer is fitted on the training respondents' full matrix and then estimates,
+from any pattern of answers, the score on the whole bank and on every group of items,
+with standard errors. ``FullScoreRegressor`` is the recommended one; the others are
+baselines.
 """
 
 import warnings
@@ -17,7 +18,6 @@ from sklearn_mirt.selection.bank import (
     check_answers,
     positions_of,
     read_bank,
-    score_targets,
 )
 from sklearn_mirt.selection.problem import SelectionProblem
 from sklearn_mirt.selection.surrogate import answer_patterns
@@ -34,9 +34,9 @@ __all__ = [
 class _Scorer(TransformerMixin, RegressorMixin, BaseEstimator):
     """Validation, output and standard errors shared by all scorers.
 
-    A subclass gives ``_fit_bank()``, ``_scores(answers)`` (n_respondents, 1 + n_groups)
-    and ``_std(seen, answers)`` (1 + n_groups) or (n_respondents, 1 + n_groups), all in
-    the item order of ``bank_``.
+    A subclass gives ``_fit_bank(problem)``, ``_scores(answers)`` of shape
+    (n_respondents, 1 + n_groups) and ``_expected_std(seen)`` of shape (1 + n_groups,),
+    all in the item order of ``bank_``.
     """
 
     def fit(self, X, y=None):
@@ -53,16 +53,16 @@ class _Scorer(TransformerMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        self.bank_ = read_bank(self, X, self.item_groups)
-        self._set_attributes()
-        self._fit_bank()
-        return self
+        return self._learn(read_bank(self, X, self.item_groups))
 
-    def _set_attributes(self):
-        bank = self.bank_
+    def _learn(self, bank, problem=None):
+        """Fit to a bank, with the models of ``problem`` if they are given."""
+        self.bank_ = bank
         self.items_ = bank.ids
         self.groups_ = bank.labels
-        self.targets_ = score_targets(bank.groups, bank.n_groups)
+        self.targets_ = bank.targets
+        self._fit_bank(problem)
+        return self
 
     def predict(self, X, return_std=False):
         """Estimate full-bank scores.
@@ -98,12 +98,14 @@ class _Scorer(TransformerMixin, RegressorMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
+        scores, std = self._scores_and_std(answers)
+        return (scores, std) if return_std else scores
+
+    def _scores_and_std(self, answers):
         scores = self._scores(answers)
-        if not return_std:
-            return scores
         std = np.empty_like(scores)
         for seen, rows in answer_patterns(answers):
-            std[rows] = self._std(seen, answers[np.ix_(rows, seen)])
+            std[rows] = self._expected_std(seen)
         return scores, std
 
     def transform(self, X):
@@ -116,7 +118,7 @@ class _Scorer(TransformerMixin, RegressorMixin, BaseEstimator):
         return np.array([OVERALL, *map(str, self.groups_)], dtype=object)
 
     def expected_error(self, items):
-        """Standard errors that answers to ``items`` will give, before anything is run.
+        """Return the standard errors that answers to ``items`` would give.
 
         Parameters
         ----------
@@ -203,15 +205,15 @@ class FullScoreRegressor(_Scorer):
         self.estimator = estimator
         self.blocks = blocks
 
-    def _fit_bank(self):
+    def _fit_bank(self, problem):
         if self.estimator not in ("average", "surrogate", "fold_in"):
             raise ValueError(
                 "estimator must be 'average', 'surrogate' or 'fold_in'; got "
                 f"{self.estimator!r}."
             )
-        bank = self.bank_
-        self._set_problem(
-            SelectionProblem(
+        if problem is None:
+            bank = self.bank_
+            problem = SelectionProblem(
                 bank.responses,
                 bank.groups,
                 self.targets_,
@@ -220,20 +222,6 @@ class FullScoreRegressor(_Scorer):
                 n_dims=self.n_dims,
                 blocks=tuple(self.blocks),
             )
-        )
-
-    def _adopt(self, bank, problem, source):
-        """Take the bank and the models that ``source`` was fitted with."""
-        self.bank_ = bank
-        self.n_features_in_ = source.n_features_in_
-        if hasattr(source, "feature_names_in_"):
-            self.feature_names_in_ = source.feature_names_in_
-        self._set_attributes()
-        self._set_problem(problem)
-        return self
-
-    def _set_problem(self, problem):
-        """Take the fitted models of a selection problem."""
         self.item_model_ = problem.item_model
         self.scales_ = problem.scales
         self.surrogate_ = problem.surrogate
@@ -248,9 +236,6 @@ class FullScoreRegressor(_Scorer):
             )
         expected = sum(parts) / len(parts)
         return np.where(np.isnan(answers), expected, answers) @ self.targets_
-
-    def _std(self, seen, answers):
-        return self._expected_std(seen)
 
     def _expected_std(self, seen):
         return self.surrogate_.target_std(seen, self.targets_)
@@ -272,7 +257,7 @@ class RawMeanScorer(_Scorer):
     def __init__(self, *, item_groups=None):
         self.item_groups = item_groups
 
-    def _fit_bank(self):
+    def _fit_bank(self, problem):
         responses = self.bank_.responses
         self.prior_mean_ = np.nanmean(responses, axis=0) @ self.targets_
         respondent = _group_means(responses, self.bank_)
@@ -285,9 +270,6 @@ class RawMeanScorer(_Scorer):
         empty = np.isnan(means[:, 0])
         means[empty] = self.prior_mean_
         return np.where(np.isnan(means), means[:, :1], means)
-
-    def _std(self, seen, answers):
-        return self._expected_std(seen)
 
     def _expected_std(self, seen):
         groups = self.bank_.groups
@@ -358,7 +340,7 @@ class RidgeScorer(_Scorer):
         self.penalties = penalties
         self.item_groups = item_groups
 
-    def _fit_bank(self):
+    def _fit_bank(self, problem):
         responses = self.bank_.responses
         p = np.nanmean(responses, axis=0)
         self.training_ = np.where(np.isnan(responses), p, responses)
@@ -392,9 +374,6 @@ class RidgeScorer(_Scorer):
             dual[:, better] = (inverse @ scores)[:, better]
             error = np.where(better, new, error)
         return dual, np.sqrt(error)
-
-    def _std(self, seen, answers):
-        return self._expected_std(seen)
 
     def _expected_std(self, seen):
         return self._dual(seen)[1]

@@ -1,4 +1,4 @@
-"""Checked training answers of an item bank, in an order that ignores the input order."""
+"""Checked training answers of an item bank, in an order free of the input order."""
 
 import warnings
 from collections.abc import Mapping
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils.validation import validate_data
+
+from sklearn_mirt.exceptions import ResponseDataWarning
 
 __all__ = ["Bank", "check_answers", "positions_of", "read_bank", "score_targets"]
 
@@ -37,6 +39,36 @@ class Bank:
     labels: np.ndarray
     ids: np.ndarray
 
+    @classmethod
+    def of(cls, X, labels, ids, item_filter=None):
+        """Sort a checked matrix; drop items and respondents without answers.
+
+        With ``item_filter``, drop also the items whose mean score does not lie strictly
+        between its two values.
+        """
+        seen = ~np.isnan(X)
+        columns = np.flatnonzero(seen.any(axis=0))
+        if item_filter is not None:
+            means = np.nanmean(X[:, columns], axis=0)
+            low, high = item_filter
+            columns = columns[(means > low) & (means < high)]
+        rows = np.flatnonzero(seen[:, columns].any(axis=1))
+        names, groups = np.unique(labels[columns], return_inverse=True)
+        responses = X[np.ix_(rows, columns)]
+        by_row, by_column = _canonical_order(responses, groups)
+        return cls(
+            responses=responses[np.ix_(by_row, by_column)],
+            columns=columns[by_column],
+            groups=groups[by_column],
+            labels=names,
+            ids=ids,
+        )
+
+    @property
+    def targets(self):
+        """Weights of the overall score, then of every group's."""
+        return score_targets(self.groups, self.n_groups)
+
     @property
     def n_groups(self):
         """Number of groups that have items."""
@@ -51,7 +83,7 @@ class Bank:
 
 
 def score_targets(groups, n_groups):
-    """Weights of the overall mean, then of every group's mean; (n_items, 1 + n_groups)."""
+    """Weights of the overall mean and of every group's, (n_items, 1 + n_groups)."""
     targets = np.zeros((len(groups), 1 + n_groups))
     targets[:, 0] = 1.0 / len(groups)
     counts = np.bincount(groups, minlength=n_groups)
@@ -72,7 +104,7 @@ def read_bank(estimator, X, item_groups):
 
     Warns
     -----
-    UserWarning
+    ResponseDataWarning
         If items have no answers: they cannot be chosen and count in no score.
     """
     X = validate_data(
@@ -80,29 +112,19 @@ def read_bank(estimator, X, item_groups):
     )
     ids = getattr(estimator, "feature_names_in_", np.arange(X.shape[1]))
     _check_range(X, ids)
-    labels = _group_labels(item_groups, ids)
-    seen = ~np.isnan(X)
-    rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
-    if not len(rows):
+    labels = group_labels(item_groups, ids)
+    answered = ~np.isnan(X).all(axis=0)
+    if not answered.any():
         raise ValueError("No respondent answered any item; there is nothing to learn.")
-    if len(columns) < X.shape[1]:
-        missing = ids[np.setdiff1d(np.arange(X.shape[1]), columns)]
+    if not answered.all():
+        missing = ids[~answered]
         warnings.warn(
             f"{len(missing)} item(s) without any answer are left out of the choice and "
             f"of the scores: {some(missing)}.",
-            UserWarning,
+            ResponseDataWarning,
             stacklevel=3,
         )
-    labels, groups = np.unique(labels[columns], return_inverse=True)
-    responses = X[np.ix_(rows, columns)]
-    by_row, by_column = _canonical_order(responses, groups)
-    return Bank(
-        responses=responses[np.ix_(by_row, by_column)],
-        columns=columns[by_column],
-        groups=groups[by_column],
-        labels=labels,
-        ids=ids,
-    )
+    return Bank.of(X, labels, ids)
 
 
 def check_answers(estimator, X, bank):
@@ -186,7 +208,7 @@ def _check_range(X, ids):
         )
 
 
-def _group_labels(item_groups, ids):
+def group_labels(item_groups, ids):
     """Return one group label per input column."""
     if item_groups is None:
         return np.full(len(ids), "all", dtype=object)

@@ -1,17 +1,18 @@
 """What a selection strategy sees, and the one loop that respects the constraints."""
 
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from sklearn_mirt.solvers.bifactor import fit_bifactor
 from sklearn_mirt.selection.surrogate import (
     SurrogateParts,
     default_scales,
     fit_folds,
     fit_scales,
 )
+from sklearn_mirt.solvers.bifactor import fit_bifactor
 
 __all__ = ["Constraints", "SelectionProblem", "greedy_ranking"]
 
@@ -108,6 +109,12 @@ class SelectionProblem:
         """Linear Gaussian surrogate of a new respondent."""
         return self.parts.assemble(self.scales)
 
+    def with_seed(self, seed):
+        """Return the same problem, fitted models included, with another seed."""
+        other = copy(self)
+        object.__setattr__(other, "seed", seed)
+        return other
+
     def random(self):
         """Return a fresh generator; the same numbers for the same seed."""
         return np.random.default_rng(self.seed)
@@ -197,8 +204,8 @@ def greedy_ranking(problem, strategy, constraints):
     ----------
     problem : SelectionProblem
     strategy : object
-        Its ``begin(problem)`` returns a state with ``gains()`` (an array of n_items) and
-        ``add(item)``; see ``sklearn_mirt.selection.strategies``.
+        Its ``begin(problem)`` returns a state with ``gains()`` (an array of n_items)
+        and ``add(item)``; see ``sklearn_mirt.selection.strategies``.
     constraints : Constraints
 
     Returns

@@ -13,7 +13,6 @@ from sklearn_mirt.selection.bank import (
     OVERALL,
     positions_of,
     read_bank,
-    score_targets,
     some,
 )
 from sklearn_mirt.selection.problem import (
@@ -176,7 +175,10 @@ class InformativeItemSelector(SelectorMixin, BaseEstimator):
 
         check_is_fitted(self)
         scorer = FullScoreRegressor(self.n_dims, item_groups=self.item_groups)
-        return scorer._adopt(self.bank_, self.problem_, self)
+        scorer.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            scorer.feature_names_in_ = self.feature_names_in_
+        return scorer._learn(self.bank_, self.problem_)
 
     def _get_support_mask(self):
         check_is_fitted(self)
@@ -217,8 +219,8 @@ class InformativeItemSelector(SelectorMixin, BaseEstimator):
         needed = self._needed(bank, constraints)
         if needed > wanted:
             raise ValueError(
-                f"Items that must be in, with the smallest quotas, make {needed} items; "
-                f"the budget is {wanted}."
+                f"Items that must be in, with the smallest quotas, make {needed} "
+                f"items; the budget is {wanted}."
             )
         available = self._available(bank, constraints)
         if available < wanted:
@@ -242,11 +244,11 @@ class InformativeItemSelector(SelectorMixin, BaseEstimator):
     def _targets(self, bank):
         """Return target columns over the kept items and their weights."""
         wanted, n_groups = self.target_weights, bank.n_groups
-        targets = score_targets(bank.groups, n_groups)
+        targets = bank.targets
         if isinstance(wanted, Real) and not isinstance(wanted, bool):
             if not 0 <= wanted <= 1:
                 raise ValueError(
-                    f"target_weights as a number is the weight of the overall score, in "
+                    "target_weights as a number is the weight of the overall score, in "
                     f"[0, 1]; got {wanted}."
                 )
             if n_groups == 1:
@@ -322,9 +324,9 @@ class InformativeItemSelector(SelectorMixin, BaseEstimator):
                 low, high = (0, quota) if isinstance(quota, Integral) else quota
                 if not 0 <= low <= high or low > size[g]:
                     raise ValueError(
-                        f"The quota of group {label!r} must be (smallest, largest) with "
-                        f"0 <= smallest <= largest and smallest <= {size[g]} items; got "
-                        f"{quota!r}."
+                        f"The quota of group {label!r} must be (smallest, largest) "
+                        "with 0 <= smallest <= largest and smallest <= its "
+                        f"{size[g]} items; got {quota!r}."
                     )
                 lowest[g], highest[g] = low, high
         return lowest, highest

@@ -228,9 +228,9 @@ def _van_der_corput(n):
 class InformationStrategy(BaseEstimator):
     """Greedy optimal design by Fisher information.
 
-    Averaged over ``n_points`` training respondents at evenly spaced scores, an item with
-    slopes ``a`` and weight ``w = p (1 - p)`` changes the precision of the abilities by
-    ``w a a'`` (Silvey 1980, chapter 3; Berger and Wong 2009, chapter 5).
+    Averaged over ``n_points`` training respondents at evenly spaced scores, an item
+    with slopes ``a`` and weight ``w = p (1 - p)`` changes the precision of the
+    abilities by ``w a a'`` (Silvey 1980, chapter 3; Berger and Wong 2009, chapter 5).
 
     Parameters
     ----------
@@ -330,10 +330,10 @@ class _DesignState:
 class AnchorStrategy(BaseEstimator):
     """Take the items at the centres of clusters of item parameters.
 
-    In the spirit of Maia Polo et al. (2024, tinyBenchmarks, section 3.2), with bisecting
-    k-means (Steinbach, Karypis and Kumar 2000) within each group: the cluster with the
-    largest sum of squares is split in two, and only one half gets a new anchor, so that
-    a larger budget never takes an item back.
+    In the spirit of Maia Polo et al. (2024, tinyBenchmarks, section 3.2), with
+    bisecting k-means (Steinbach, Karypis and Kumar 2000) within each group: the cluster
+    with the largest sum of squares is split in two, and only one half gets a new
+    anchor, so that a larger budget never takes an item back.
     """
 
     def begin(self, problem):
@@ -393,6 +393,8 @@ def _two_means(points, max_iter=20):
         side = new
     return ~side, side
 
+
+RANDOM_STRATEGIES = (RandomStrategy, StratifiedStrategy)
 
 _NAMED = {
     "kriging": KrigingStrategy,

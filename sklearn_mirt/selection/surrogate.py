@@ -97,8 +97,8 @@ class LinearSurrogate:
     def target_std(self, seen, targets):
         """Posterior standard deviation of weighted sums once items are observed.
 
-        ``sqrt(L' H^-1 L + sum_{j not in S} psi_j W_jt^2)`` with ``L = A' W`` and ``W`` set
-        to zero on the observed items. It does not depend on the answers.
+        ``sqrt(L' H^-1 L + sum_{j not in S} psi_j W_jt^2)`` with ``L = A' W`` and ``W``
+        set to zero on the observed items. It does not depend on the answers.
 
         Parameters
         ----------
@@ -248,8 +248,8 @@ class Fold:
 def fit_folds(responses, groups, *, n_folds=4, blocks=("ens", "res", "bench"), **fit):
     """Refit the item model and the blocks without each fold of respondents.
 
-    Rows are dealt to the folds in turn, so with rows sorted by score each fold spans the
-    range of scores. Items that lose all their answers keep a prior in the fold.
+    Rows are dealt to the folds in turn, so with rows sorted by score each fold spans
+    the range of scores. Items that lose all their answers keep a prior in the fold.
 
     Parameters
     ----------

@@ -131,8 +131,8 @@ class BifactorModel:
     def probability(self, mean, covariance):
         """Return marginal probabilities of all items.
 
-        ``sigmoid(m / sqrt(1 + pi v / 8))`` with ``m`` and ``v`` the mean and variance of
-        the logit, from the abilities and the item parameters (MacKay 1992, eq. 10).
+        ``sigmoid(m / sqrt(1 + pi v / 8))`` with ``m`` and ``v`` the mean and variance
+        of the logit, from the abilities and the item parameters (MacKay 1992, eq. 10).
 
         Parameters
         ----------
@@ -463,7 +463,7 @@ def fit_bifactor(
     )
     blocks = _make_blocks(responses, groups, model)
     converged = False
-    for iteration in range(1, max_iter + 1):
+    for n_iter in range(1, max_iter + 1):
         old = [block.beta for block in blocks]
         mean, covariance = _update_abilities(blocks, mean, covariance)
         mean, covariance = _standardise(blocks, mean, covariance, n_dims)
@@ -482,6 +482,6 @@ def fit_bifactor(
         model,
         abilities=mean,
         ability_covariances=covariance,
-        n_iter=iteration,
+        n_iter=n_iter,
         converged=converged,
     )
