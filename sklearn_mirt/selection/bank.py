@@ -145,7 +145,8 @@ def check_answers(estimator, X, bank):
         and hasattr(X, "reindex")
         and hasattr(estimator, "feature_names_in_")
     ):
-        unknown = [c for c in columns if c not in set(bank.ids)]
+        known = set(bank.ids)
+        unknown = [column for column in columns if column not in known]
         if unknown:
             raise ValueError(
                 f"Answers to {len(unknown)} unknown item(s): {some(unknown)}. The "
@@ -203,8 +204,8 @@ def _check_range(X, ids):
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise ValueError(
-            f"Scores must lie in [0, 1]; row {row} has {X[row, column]!r} for item "
-            f"{ids[column]!r}. Divide graded scores by their maximum."
+            f"Scores must lie in [0, 1]; row {row} has {X[row, column]:g} for item "
+            f"{some(ids[[column]])}. Divide graded scores by their maximum."
         )
 
 

@@ -25,6 +25,7 @@ item response theory, BJMSP 74, section 3 (the same updates, point estimates for
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -41,6 +42,7 @@ def jaakkola_weight(square):
     return np.tanh(0.5 * c) / (2.0 * c)
 
 
+@lru_cache
 def _packing(size):
     """Lower-triangle indices and the weight of each entry in a symmetric sum."""
     rows, cols = np.tril_indices(size)
@@ -462,8 +464,9 @@ def fit_bifactor(
         covariance,
     )
     blocks = _make_blocks(responses, groups, model)
-    converged = False
-    for n_iter in range(1, max_iter + 1):
+    n_iter, converged = 0, False
+    while n_iter < max_iter and not converged:
+        n_iter += 1
         old = [block.beta for block in blocks]
         mean, covariance = _update_abilities(blocks, mean, covariance)
         mean, covariance = _standardise(blocks, mean, covariance, n_dims)
@@ -472,9 +475,7 @@ def fit_bifactor(
             np.abs(block.beta - before).sum()
             for block, before in zip(blocks, old, strict=True)
         )
-        if change < tol * j * k:
-            converged = True
-            break
+        converged = change < tol * j * k
     for g, block in enumerate(blocks):
         model.beta[groups == g] = block.beta
         model.covariances[groups == g] = block.covariances
