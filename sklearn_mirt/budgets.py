@@ -37,6 +37,7 @@ _SCORERS = {
 }
 _COVERAGE_Z = stats.norm.ppf(0.95)
 _KEYS = ["strategy", "scorer", "budget"]
+_COUNTS = ("split", "n_items", "bank_size")
 _LOWER_IS_BETTER = {"mae", "group_mae", "detectable_difference"}
 
 
@@ -86,7 +87,7 @@ def selection_curve(
     Returns
     -------
     curve : pandas.DataFrame
-        One row per split, strategy, scorer and budget, with spearman, kendall, mae,
+        One row per split, strategy, scorer and budget, with n_items, bank_size, spearman, kendall, mae,
         group_spearman and group_mae (means over groups), coverage and group_coverage
         (of 90% intervals), std (mean standard error of the overall score) and
         difference_std (standard deviation of the error of a difference between two
@@ -210,6 +211,7 @@ def _run_split(task, settings, split):
                         "scorer": scorer_name,
                         "budget": budget,
                         "n_items": n,
+                        "bank_size": len(bank.columns),
                         **_measure(scorer, task, ranking[:n]),
                     }
 
@@ -234,9 +236,9 @@ def _measure(scorer, task, chosen):
     scores, std = scorer._scores_and_std(answers)
     error = scores - truth
     inside = np.abs(error) <= _COVERAGE_Z * std + 1e-12
-    rho = [_rank_correlation(s, t) for s, t in zip(scores.T, truth.T, strict=True)]
+    rho = _rank_correlations(scores, truth)
     return {
-        "spearman": rho[0],
+        "spearman": float(rho[0]),
         "kendall": float(stats.kendalltau(scores[:, 0].round(10), truth[:, 0])[0]),
         "mae": float(np.abs(error[:, 0]).mean()),
         "group_spearman": float(np.nanmean(rho[1:])),
@@ -248,14 +250,13 @@ def _measure(scorer, task, chosen):
     }
 
 
-def _rank_correlation(estimate, truth):
-    """Spearman's correlation; 0 for constant estimates, NaN for a constant truth."""
-    estimate, truth = estimate.round(10), truth.round(10)
-    if np.ptp(truth) == 0:
-        return np.nan
-    if np.ptp(estimate) == 0:
-        return 0.0
-    return float(stats.spearmanr(estimate, truth)[0])
+def _rank_correlations(estimate, truth):
+    """Spearman's correlation by column; 0 for constant estimates, NaN for truths."""
+    ranks = [stats.rankdata(x.round(10), axis=0) for x in (estimate, truth)]
+    x, y = (r - r.mean(axis=0) for r in ranks)
+    size_x, size_y = (np.sqrt((r**2).sum(axis=0)) for r in (x, y))
+    rho = (x * y).sum(axis=0) / np.maximum(size_x * size_y, 1e-12)
+    return np.where(size_y > 0, rho, np.nan)
 
 
 def summarize_curve(curve, *, baselines=("random", "stratified")):
@@ -277,7 +278,7 @@ def summarize_curve(curve, *, baselines=("random", "stratified")):
     """
     import pandas as pd
 
-    measures = [c for c in curve.columns if c not in ("split", "n_items", *_KEYS)]
+    measures = [c for c in curve.columns if c not in (*_COUNTS, *_KEYS)]
     long = curve.melt(["split", *_KEYS], measures, var_name="metric")
     index = [*_KEYS, "metric"]
     wide = long.pivot_table("value", index, "split", sort=False)
@@ -346,7 +347,7 @@ def recommend_size(
     if metric == "detectable_difference":
         z = stats.norm.ppf(1.0 - alpha / 2.0) + stats.norm.ppf(power)
         part = part.assign(detectable_difference=z * part["difference_std"])
-    if metric not in part.columns or metric in ("split", "n_items", *_KEYS):
+    if metric not in part.columns or metric in (*_COUNTS, *_KEYS):
         raise ValueError(f"The curve has no metric {metric!r}.")
     sign = -1.0 if metric in _LOWER_IS_BETTER else 1.0
     by_budget = (sign * part[metric]).groupby(part["budget"])

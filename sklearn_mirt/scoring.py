@@ -19,7 +19,8 @@ from sklearn_mirt.selection.bank import (
     positions_of,
     read_bank,
 )
-from sklearn_mirt.selection.problem import SelectionProblem
+from sklearn_mirt.selection.calibration import calibrate_errors
+from sklearn_mirt.selection.problem import MIN_FOR_SCALES, SelectionProblem
 from sklearn_mirt.selection.surrogate import answer_patterns
 
 __all__ = [
@@ -159,6 +160,9 @@ class FullScoreRegressor(_Scorer):
     estimator : {"average", "surrogate", "fold_in"}, default="average"
     blocks : tuple of str, default=("ens", "res", "bench")
         Covariance blocks of the surrogate; "rbf" may be added.
+    calibrate : bool, default=True
+        Correct standard errors by cross-validation over the training respondents (from
+        8 of them on; see ``sklearn_mirt.selection.calibration``).
 
     Attributes
     ----------
@@ -174,7 +178,8 @@ class FullScoreRegressor(_Scorer):
     Notes
     -----
     The standard error is that of (a): ``sqrt(L' H^-1 L + sum_{j not asked} psi_j
-    W_jt^2)``, see ``LinearSurrogate.target_std``. It does not depend on the answers.
+    W_jt^2)``, see ``LinearSurrogate.target_std``, times a factor for the number of
+    items and the way they were chosen. It does not depend on the answers.
     Costs: five fits of the item model, O(n_respondents x n_items) each.
 
     Examples
@@ -199,11 +204,13 @@ class FullScoreRegressor(_Scorer):
         item_groups=None,
         estimator="average",
         blocks=("ens", "res", "bench"),
+        calibrate=True,
     ):
         self.n_dims = n_dims
         self.item_groups = item_groups
         self.estimator = estimator
         self.blocks = blocks
+        self.calibrate = calibrate
 
     def _fit_bank(self, problem):
         if self.estimator not in ("average", "surrogate", "fold_in"):
@@ -225,20 +232,28 @@ class FullScoreRegressor(_Scorer):
         self.item_model_ = problem.item_model
         self.scales_ = problem.scales
         self.surrogate_ = problem.surrogate
+        self.calibration_ = None
+        if self.calibrate and len(problem.responses) >= MIN_FOR_SCALES:
+            self.calibration_ = calibrate_errors(problem, self.targets_, self._expect)
 
-    def _scores(self, answers):
+    def _expect(self, item_model, surrogate, answers):
+        """Expected scores of all items, whatever was answered."""
         parts = []
         if self.estimator in ("average", "surrogate"):
-            parts.append(self.surrogate_.expectation(answers))
+            parts.append(surrogate.expectation(answers))
         if self.estimator in ("average", "fold_in"):
-            parts.append(
-                self.item_model_.probability(*self.item_model_.fold_in(answers))
-            )
-        expected = sum(parts) / len(parts)
+            parts.append(item_model.probability(*item_model.fold_in(answers)))
+        return sum(parts) / len(parts)
+
+    def _scores(self, answers):
+        expected = self._expect(self.item_model_, self.surrogate_, answers)
         return np.where(np.isnan(answers), expected, answers) @ self.targets_
 
     def _expected_std(self, seen):
-        return self.surrogate_.target_std(seen, self.targets_)
+        std = self.surrogate_.target_std(seen, self.targets_)
+        if self.calibration_ is None:
+            return std
+        return self.calibration_.correct(std, len(seen))
 
 
 class RawMeanScorer(_Scorer):

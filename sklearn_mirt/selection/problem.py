@@ -16,7 +16,7 @@ from sklearn_mirt.solvers.bifactor import fit_bifactor
 
 __all__ = ["Constraints", "SelectionProblem", "greedy_ranking"]
 
-_MIN_FOR_SCALES = 8
+MIN_FOR_SCALES = 8
 _MIN_FOR_FOLDS = 4
 
 
@@ -93,7 +93,7 @@ class SelectionProblem:
     @cached_property
     def scales(self):
         """Log variance scales of the surrogate (typical ones below 8 respondents)."""
-        if len(self.responses) < _MIN_FOR_SCALES:
+        if len(self.responses) < MIN_FOR_SCALES:
             return default_scales(self.parts.blocks)
         return fit_scales(self.folds, self.responses)
 

@@ -34,6 +34,7 @@ from sklearn_mirt.solvers.bifactor import fit_bifactor
 __all__ = ["Fold", "LinearSurrogate", "SurrogateParts", "fit_folds", "fit_scales"]
 
 MIN_VARIANCE = 0.02
+_VARIANCE_WEIGHT = 10.0
 _BOUNDS = (-9.0, 3.0)
 _MAX_RANK = 150
 _MAX_HELD_OUT = 50
@@ -171,15 +172,18 @@ class SurrogateParts:
     def from_model(cls, model, responses, *, blocks=("ens", "res", "bench")):
         """Build the blocks from an item model and the answers it was fitted on.
 
-        ``m_j = (sum_i x_ij + 2 Pbar_j) / (N + 2)`` and ``s2_j = max(mean_i P (1 - P),
-        0.02)``. A missing cell counts as its probability, with residual 0.
+        ``m_j = (sum_i x_ij + 2 Pbar_j) / (N + 2)``, a missing cell counting as its
+        probability. The noise of an item is its mean squared residual, shrunk to the
+        dispersion ``phi = sum r^2 / sum P (1 - P)`` times its mean binomial variance:
+        ``s2_j = (10 phi v_j + sum_i r_ij^2) / (10 + N_j)``, ``v_j = max(mean_i P (1 -
+        P), 0.02)``. Fractional scores vary less than binary ones, and items differ.
         """
         n = len(responses)
         p = model.probability(model.abilities, model.ability_covariances)
         seen = ~np.isnan(responses)
         residual = np.where(seen, responses - p, 0.0)
         p_mean = p.mean(axis=0)
-        variance = np.maximum((p * (1.0 - p)).mean(axis=0), MIN_VARIANCE)
+        variance = _noise_variance(p, residual, seen)
         makers = {
             "ens": lambda: _thin((p - p_mean).T / np.sqrt(n)),
             "res": lambda: _thin((residual - residual.mean(axis=0)).T / np.sqrt(n)),
@@ -205,6 +209,16 @@ class SurrogateParts:
         # 1/N: the expected score of the item is itself estimated from N answers.
         noise = np.exp(scales["noise"]) * self.variance * (1.0 + 1.0 / self.counts)
         return LinearSurrogate(self.mean, loadings, noise)
+
+
+def _noise_variance(p, residual, seen):
+    """Residual variances of the items, shrunk to binomial ones times a dispersion."""
+    binomial = np.maximum((p * (1.0 - p)).mean(axis=0), MIN_VARIANCE)
+    squares = (residual**2).sum(axis=0)
+    counts = seen.sum(axis=0)
+    dispersion = squares.sum() / (counts * binomial).sum()
+    weight = _VARIANCE_WEIGHT * max(dispersion, MIN_VARIANCE)
+    return (weight * binomial + squares) / (_VARIANCE_WEIGHT + counts)
 
 
 def _thin(block):

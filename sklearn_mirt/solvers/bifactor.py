@@ -161,7 +161,7 @@ class BifactorModel:
             out[:, items] = _sigmoid(logit / np.sqrt(1.0 + np.pi * v / 8.0))
         return out
 
-    def fold_in(self, answers, *, max_iter=50, tol=1e-4):
+    def fold_in(self, answers, *, max_iter=25, tol=1e-3):
         """Return the posterior of the abilities of new respondents, items fixed.
 
         The uncertainty of the item parameters counts as noise: an item whose logit has
@@ -172,27 +172,26 @@ class BifactorModel:
         ----------
         answers : ndarray of shape (n_respondents, n_items)
             Scores in [0, 1], NaN where there is no answer.
+        max_iter : int, default=25
+        tol : float, default=1e-3
+            A row stops when its abilities move by less (prior standard deviations).
 
         Returns
         -------
         mean : ndarray of shape (n_respondents, n_latent)
         covariance : ndarray of shape (n_respondents, n_latent, n_latent)
         """
-        n = len(answers)
-        asked = np.flatnonzero(~np.isnan(answers).all(axis=0))
-        part = replace(
-            self,
-            beta=self.beta[asked],
-            covariances=self.covariances[asked],
-            groups=self.groups[asked],
-        )
-        answers = answers[:, asked]
-        mean = np.zeros((n, self.n_latent))
-        covariance = np.tile(np.eye(self.n_latent), (n, 1, 1))
-        active = np.arange(n)
+        mean = np.zeros((len(answers), self.n_latent))
+        covariance = np.tile(np.eye(self.n_latent), (len(answers), 1, 1))
+        parts = [
+            _FoldPart.of(self, group, answers)
+            for group in range(self.n_groups)
+            if not np.isnan(answers[:, self.items(group)]).all()
+        ]
+        active = np.arange(len(answers))
         for _ in range(max_iter):
             new, covariance[active] = _fold_step(
-                part, answers[active], mean[active], covariance[active]
+                parts, active, mean[active], covariance[active]
             )
             change = np.abs(new - mean[active]).max(axis=1, initial=0.0)
             mean[active] = new
@@ -227,28 +226,58 @@ class _Local:
         return _moment(self.mean, self.covariance)
 
 
-def _fold_step(model, answers, mean, covariance):
+@dataclass(frozen=True, eq=False)
+class _FoldPart:
+    """What folding in needs of the asked items of one group."""
+
+    columns: np.ndarray
+    beta: np.ndarray
+    second: np.ndarray
+    uncertainty: np.ndarray
+    seen: np.ndarray | None
+    residual: np.ndarray
+
+    @classmethod
+    def of(cls, model, group, answers):
+        items = model.items(group)
+        items = items[~np.isnan(answers[:, items]).all(axis=0)]
+        beta, y = model.beta[items], answers[:, items]
+        slopes, seen = beta[:, :-1], ~np.isnan(y)
+        return cls(
+            model.columns(group),
+            beta,
+            (slopes[:, :, None] * slopes[:, None, :]).reshape(len(items), -1),
+            model.covariances[items].reshape(len(items), -1),
+            None if seen.all() else seen,
+            np.where(seen, y - 0.5, 0.0),
+        )
+
+    def update(self, rows, mean, covariance):
+        """Precision and shift of the local abilities from the answers of ``rows``."""
+        n, k = len(rows), len(self.columns)
+        t = np.ones((n, k + 1))
+        t[:, :-1] = mean[:, self.columns]
+        local = covariance[:, self.columns[:, None], self.columns].reshape(n, -1)
+        u = (t[:, :, None] * t[:, None, :]).reshape(n, -1) @ self.uncertainty.T
+        w = jaakkola_weight((t @ self.beta.T) ** 2 + local @ self.second.T)
+        shrink = 1.0 / (1.0 + w * u)
+        weight = w * shrink
+        if self.seen is not None:
+            weight *= self.seen[rows]
+        working = self.residual[rows] * shrink - weight * self.beta[:, -1]
+        return (weight @ self.second).reshape(n, k, k), working @ self.beta[:, :-1]
+
+
+def _fold_step(parts, rows, mean, covariance):
     """One update of the abilities given fixed items (see ``BifactorModel.fold_in``)."""
     n, f = mean.shape
     precision = np.tile(np.eye(f), (n, 1, 1))
     shift = np.zeros((n, f))
-    for g in np.unique(model.groups):
-        items, columns = model.items(g), model.columns(g)
-        y = answers[:, items]
-        seen = ~np.isnan(y)
-        local = _Local.of(mean, covariance, columns)
-        slopes, d = model.beta[items, :-1], model.beta[items, -1]
-        second = (slopes[:, :, None] * slopes[:, None, :]).reshape(len(items), -1)
-        k = slopes.shape[1]
-        spread = local.covariance[:, :k, :k].reshape(n, -1) @ second.T
-        outer = (local.mean[:, :, None] * local.mean[:, None, :]).reshape(n, -1)
-        u = outer @ model.covariances[items].reshape(len(items), -1).T
-        eta = local.mean @ model.beta[items].T
-        w = jaakkola_weight(eta**2 + spread)
-        weight = np.where(seen, w / (1.0 + w * u), 0.0)
-        working = np.where(seen, (y - 0.5) / w - d, 0.0)
-        precision[:, columns[:, None], columns] += (weight @ second).reshape(n, k, k)
-        shift[:, columns] += (weight * working) @ slopes
+    for part in parts:
+        columns = part.columns
+        h, linear = part.update(rows, mean, covariance)
+        precision[:, columns[:, None], columns] += h
+        shift[:, columns] += linear
     covariance = np.linalg.inv(precision)
     return np.einsum("npq,nq->np", covariance, shift), covariance
 
