@@ -166,7 +166,10 @@ def same(args):
                     X,
                     item_groups=labels,
                     budgets=(0.1,),
-                    strategies={"benchmirt": DiscriminationStrategy(), "random": "random"},
+                    strategies={
+                        "benchmirt": DiscriminationStrategy(),
+                        "random": "random",
+                    },
                     scorers=("raw_mean",),
                     cv=[(train, held_out)],
                     item_filter=ITEM_FILTER,

@@ -91,9 +91,7 @@ class DenseCells:
 
     def n_observed(self):
         return int(
-            sum(
-                np.count_nonzero(b.scores != MISSING) for b in self.blocks(CHUNK_CELLS)
-            )
+            sum(np.count_nonzero(b.scores != MISSING) for b in self.blocks(CHUNK_CELLS))
         )
 
 
@@ -174,7 +172,6 @@ class SparseCells:
 
     def n_observed(self):
         return len(self.scores)
-
 
 
 def resolve_repeats(row, column, scores, weights, shape, aggregate, ids):

@@ -61,7 +61,5 @@ def congruence(matrix):
     left, right = matrix[rows], matrix[columns]
     # (M S M')_pq = sum_rs M_pr S_rs M_qs, the pairs (r, s) and (s, r) folded together
     folded = left[:, rows] * right[:, columns]
-    folded += np.where(rows == columns, 0.0, 1.0) * (
-        left[:, columns] * right[:, rows]
-    )
+    folded += np.where(rows == columns, 0.0, 1.0) * (left[:, columns] * right[:, rows])
     return folded
