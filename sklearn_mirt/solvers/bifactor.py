@@ -34,6 +34,7 @@ __all__ = ["BifactorModel", "fit_bifactor"]
 _SPECIFIC_VARIANCE = 0.3
 _INTERCEPT_VARIANCE = 4.0
 _JITTER = 1e-4
+_MIN_DISPERSION = 0.05
 
 
 def jaakkola_weight(square):
@@ -82,6 +83,9 @@ class BifactorModel:
     abilities : ndarray of shape (n_respondents, n_latent)
         Posterior means of (theta, s_1, ..., s_G).
     ability_covariances : ndarray of shape (n_respondents, n_latent, n_latent)
+    dispersion : float
+        Variance of the scores around their probabilities, relative to that of binary
+        ones: 1 for binary scores, less for fractions. Used when folding in.
     n_iter : int
     converged : bool
     """
@@ -94,6 +98,7 @@ class BifactorModel:
     specific: bool
     abilities: np.ndarray
     ability_covariances: np.ndarray
+    dispersion: float = 1.0
     n_iter: int = 0
     converged: bool = False
 
@@ -165,8 +170,9 @@ class BifactorModel:
         """Return the posterior of the abilities of new respondents, items fixed.
 
         The uncertainty of the item parameters counts as noise: an item whose logit has
-        variance ``u`` from its parameters gets weight ``1 / (1 / w + u)`` instead of
-        ``w``. Each row is iterated until it converges, whatever the others do.
+        variance ``u`` from its parameters gets weight ``1 / (phi / w + u)`` instead of
+        ``w``, ``phi`` being the dispersion of fractional scores (a quasi-likelihood:
+        McCullagh and Nelder 1989, chapter 9). Each row is iterated until it converges, whatever the others do.
 
         Parameters
         ----------
@@ -236,6 +242,7 @@ class _FoldPart:
     uncertainty: np.ndarray
     seen: np.ndarray | None
     residual: np.ndarray
+    dispersion: float
 
     @classmethod
     def of(cls, model, group, answers):
@@ -250,6 +257,7 @@ class _FoldPart:
             model.covariances[items].reshape(len(items), -1),
             None if seen.all() else seen,
             np.where(seen, y - 0.5, 0.0),
+            model.dispersion,
         )
 
     def update(self, rows, mean, covariance):
@@ -260,7 +268,7 @@ class _FoldPart:
         local = covariance[:, self.columns[:, None], self.columns].reshape(n, -1)
         u = (t[:, :, None] * t[:, None, :]).reshape(n, -1) @ self.uncertainty.T
         w = jaakkola_weight((t @ self.beta.T) ** 2 + local @ self.second.T)
-        shrink = 1.0 / (1.0 + w * u)
+        shrink = 1.0 / (self.dispersion + w * u)
         weight = w * shrink
         if self.seen is not None:
             weight *= self.seen[rows]
@@ -512,6 +520,14 @@ def fit_bifactor(
         model,
         abilities=mean,
         ability_covariances=covariance,
+        dispersion=_dispersion(responses, model.probability(mean, covariance)),
         n_iter=n_iter,
         converged=converged,
     )
+
+
+def _dispersion(responses, probability):
+    """1 - sum x (1 - x) / sum p (1 - p): the variance that fractions lack."""
+    fraction = np.nansum(responses * (1.0 - responses))
+    binomial = (probability * (1.0 - probability))[~np.isnan(responses)].sum()
+    return float(np.clip(1.0 - fraction / max(binomial, 1e-12), _MIN_DISPERSION, 1.0))
