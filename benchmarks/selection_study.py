@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from sklearn_mirt.budgets import selection_curve, summarize_curve
+from sklearn_mirt.budgets import selection_curve
 from sklearn_mirt.selection import InformativeItemSelector
 from sklearn_mirt.selection.strategies import DiscriminationStrategy
 

@@ -87,7 +87,8 @@ def selection_curve(
     Returns
     -------
     curve : pandas.DataFrame
-        One row per split, strategy, scorer and budget, with n_items, bank_size, spearman, kendall, mae,
+        One row per split, strategy, scorer and budget, with n_items, bank_size,
+        spearman, kendall, mae,
         group_spearman and group_mae (means over groups), coverage and group_coverage
         (of 90% intervals), std (mean standard error of the overall score) and
         difference_std (standard deviation of the error of a difference between two

@@ -237,7 +237,7 @@ class FullScoreRegressor(_Scorer):
             self.calibration_ = calibrate_errors(problem, self.targets_, self._expect)
 
     def _expect(self, item_model, surrogate, answers):
-        """Expected scores of all items, whatever was answered."""
+        """Return expected scores of all items, whatever was answered."""
         parts = []
         if self.estimator in ("average", "surrogate"):
             parts.append(surrogate.expectation(answers))

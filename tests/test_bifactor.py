@@ -73,7 +73,8 @@ def naive_sweep(x, groups, beta, v, mean, cov, prior_mean, prior_cov, n_dims):
             w = weight(i, j, new_beta[j], new_v[j], t, ct)
             moment = new_v[j] + np.outer(new_beta[j], new_beta[j])
             precision[i][np.ix_(columns, columns)] += w * moment[:-1, :-1]
-            shift[i, columns] += (x[i, j] - 0.5) * new_beta[j, :-1] - w * moment[:-1, -1]
+            shift[i, columns] += (x[i, j] - 0.5) * new_beta[j, :-1]
+            shift[i, columns] -= w * moment[:-1, -1]
     new_cov = np.linalg.inv(precision)
     return new_beta, new_v, np.einsum("npq,nq->np", new_cov, shift), new_cov
 
@@ -225,7 +226,8 @@ def test_marginal_probability_agrees_with_monte_carlo(fitted):
     draws = rng.multivariate_normal(mean[0], cov[0], 4000)
     p = np.empty(120)
     for j in range(120):
-        local = np.column_stack([draws[:, model.columns(model.groups[j])], np.ones(4000)])
+        abilities = draws[:, model.columns(model.groups[j])]
+        local = np.column_stack([abilities, np.ones(4000)])
         beta = rng.multivariate_normal(model.beta[j], model.covariances[j], 4000)
         p[j] = expit((local * beta).sum(axis=1)).mean()
     np.testing.assert_allclose(model.probability(mean, cov)[0], p, atol=0.03)

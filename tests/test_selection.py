@@ -38,7 +38,9 @@ STRATEGIES = {
     "a_optimal": InformationStrategy("A"),
     "anchors": AnchorStrategy(),
 }
-every_strategy = pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
+every_strategy = pytest.mark.parametrize(
+    "strategy", STRATEGIES.values(), ids=STRATEGIES
+)
 
 
 def simulate(n=24, n_groups=3, per_group=16, seed=0):
@@ -60,7 +62,7 @@ def ranking(X, groups, n=12, **options):
     return InformativeItemSelector(n, **options).fit(X).ranking_
 
 
-# The kriging steps, against the covariance matrix written out ---------------------------
+# The kriging steps, against the covariance matrix written out -------------------------
 
 
 def test_kriging_takes_the_best_item_of_the_full_covariance():
@@ -135,9 +137,7 @@ def test_c_and_a_optimal_running_sums_equal_fresh_ones(data):
             )
             # cross = a' P gradient, and at the start P = I: solve for the gradient.
             gradient = np.linalg.lstsq(slopes, start[r], rcond=None)[0]
-            np.testing.assert_allclose(
-                state.cross[r], slopes @ p @ gradient, atol=1e-8
-            )
+            np.testing.assert_allclose(state.cross[r], slopes @ p @ gradient, atol=1e-8)
 
 
 def test_stratified_prefixes_are_proportional():
@@ -173,7 +173,7 @@ def test_discrimination_tolerates_ties_in_difficulty():
     assert sorted(order) == list(range(20))
 
 
-# Properties of every strategy -----------------------------------------------------------
+# Properties of every strategy ---------------------------------------------------------
 
 
 @every_strategy
@@ -211,7 +211,8 @@ def test_empty_rows_and_columns_change_nothing(data, strategy):
     padded = np.full((26, 50), np.nan)
     padded[1:25, 1:49] = X
     with pytest.warns(ResponseDataWarning, match="2 item"):
-        got = ranking(padded, np.concatenate([["a"], groups, ["z"]]), n=0.25, strategy=strategy)
+        labels = np.concatenate([["a"], groups, ["z"]])
+        got = ranking(padded, labels, n=0.25, strategy=strategy)
     assert (got - 1).tolist() == want.tolist()
 
 
@@ -229,7 +230,7 @@ def test_equal_items_are_taken_by_position():
     assert order.tolist() == [0, 1, 2]
 
 
-# Constraints ------------------------------------------------------------------------------
+# Constraints --------------------------------------------------------------------------
 
 
 def test_include_opens_the_ranking_and_exclude_stays_out(data):
@@ -307,7 +308,7 @@ def test_a_strategy_of_your_own(data):
     assert strategy.seen == [0, 1, 2]
 
 
-# Bad input --------------------------------------------------------------------------------
+# Bad input ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -364,7 +365,7 @@ def test_unknown_included_name(data):
         ranking(frame, groups, include=["q99"])
 
 
-# scikit-learn -----------------------------------------------------------------------------
+# scikit-learn -------------------------------------------------------------------------
 
 
 def test_works_in_a_pipeline_and_a_grid_search(data):
@@ -436,5 +437,6 @@ def test_chosen_items_beat_random_ones_on_new_respondents():
     for strategy in ("kriging", "random"):
         selector = InformativeItemSelector(15, strategy=strategy, **options).fit(train)
         answers = np.where(selector.get_support(), test, np.nan)
-        error[strategy] = np.abs(selector.scorer().predict(answers)[:, 0] - truth).mean()
+        scores = selector.scorer().predict(answers)[:, 0]
+        error[strategy] = np.abs(scores - truth).mean()
     assert error["kriging"] < 0.85 * error["random"]

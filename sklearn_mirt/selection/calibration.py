@@ -18,7 +18,7 @@ __all__ = ["ErrorCalibration", "calibrate_errors"]
 
 _SIZES = (0, 10, 40, 160, 640)
 _PRIOR_COUNT = 4.0
-_OPTIMISM_SHARE = 0.5
+_MANY_RESPONDENTS = 100
 _LISTS = (RandomStrategy(), KrigingStrategy())
 
 
@@ -34,24 +34,25 @@ class ErrorCalibration:
         Kind of list (random, kriging), length, and score (overall, groups).
     typical : ndarray of shape (2, n_sizes)
         Uncorrected standard error of the overall score for such lists.
+    optimism : float
+        Share of the (log) factor between the kinds of lists that is applied.
     """
 
     sizes: np.ndarray
     factors: np.ndarray
     typical: np.ndarray
+    optimism: float = 1.0
 
     def correct(self, std, n_seen):
         """Return corrected standard errors for ``n_seen`` observed items.
 
         A list counts as chosen in the measure that its own standard error lies between
-        the typical ones of random and of kriging lists. Half of the (log) factor by
-        which kriging lists are more optimistic is applied: a fold has fewer
-        respondents than the whole, and its lists are more optimistic for it.
+        the typical ones of random and of kriging lists.
         """
         x, grid = np.log1p(n_seen), np.log1p(self.sizes)
         loose, tight = (np.interp(x, grid, row) for row in self.typical)
         chosen = np.clip((loose - std[0]) / max(loose - tight, 1e-12), 0.0, 1.0)
-        weight = _OPTIMISM_SHARE * chosen
+        weight = self.optimism * chosen
         logs = (
             np.log(self.factors[0]) * (1.0 - weight) + np.log(self.factors[1]) * weight
         )
@@ -87,11 +88,14 @@ def calibrate_errors(problem, targets, predict):
         [problem.surrogate.target_std(chosen[:n], targets[:, :1])[0] for n in sizes]
         for chosen in lists
     ]
-    return ErrorCalibration(sizes, np.sqrt(mean), np.array(typical))
+    # A fold has fewer respondents than the whole, and its lists are more optimistic for
+    # it; with 100 of them no longer noticeably so (docs/selection_results.md).
+    optimism = np.clip(len(problem.responses) / _MANY_RESPONDENTS, 0.5, 1.0)
+    return ErrorCalibration(sizes, np.sqrt(mean), np.array(typical), float(optimism))
 
 
 def _lists(problem, surrogate, targets, n_items):
-    """A random list and a kriging list under a surrogate."""
+    """Return a random list and a kriging list under a surrogate."""
     free = Constraints.none(len(targets), problem.n_groups)
     weights = np.zeros(targets.shape[1])
     weights[0] = 1.0

@@ -172,7 +172,8 @@ class BifactorModel:
         The uncertainty of the item parameters counts as noise: an item whose logit has
         variance ``u`` from its parameters gets weight ``1 / (phi / w + u)`` instead of
         ``w``, ``phi`` being the dispersion of fractional scores (a quasi-likelihood:
-        McCullagh and Nelder 1989, chapter 9). Each row is iterated until it converges, whatever the others do.
+        McCullagh and Nelder 1989, chapter 9). Each row is iterated until it converges,
+        whatever the others do.
 
         Parameters
         ----------
