@@ -19,7 +19,7 @@ from sklearn_mirt.selection.bank import (
     positions_of,
     read_bank,
 )
-from sklearn_mirt.selection.calibration import calibrate_errors
+from sklearn_mirt.selection.calibration import calibrate
 from sklearn_mirt.selection.problem import MIN_FOR_SCALES, SelectionProblem
 from sklearn_mirt.selection.surrogate import answer_patterns
 
@@ -145,10 +145,11 @@ class _Scorer(TransformerMixin, RegressorMixin, BaseEstimator):
 class FullScoreRegressor(_Scorer):
     """Estimate full-bank scores by kriging averaged with the bifactor item model.
 
-    The score of every item that was not asked is the mean of (a) its conditional
+    The score of every item that was not asked is a mean of (a) its conditional
     expectation under the linear Gaussian surrogate and (b) its probability under the
     bifactor model at the abilities folded in from the answers; answers count as they
-    are. Scores are means over items.
+    are. Scores are means over items. The weight of (a) is a half, or more where
+    cross-validation over the training respondents says so.
 
     Parameters
     ----------
@@ -161,8 +162,9 @@ class FullScoreRegressor(_Scorer):
     blocks : tuple of str, default=("ens", "res", "bench")
         Covariance blocks of the surrogate; "rbf" may be added.
     calibrate : bool, default=True
-        Correct standard errors by cross-validation over the training respondents (from
-        8 of them on; see ``sklearn_mirt.selection.calibration``).
+        Learn the weight of (a), for "average", and a correction of the standard errors
+        by cross-validation over the training respondents (from 8 of them on; see
+        ``sklearn_mirt.selection.calibration``).
 
     Attributes
     ----------
@@ -234,26 +236,37 @@ class FullScoreRegressor(_Scorer):
         self.surrogate_ = problem.surrogate
         self.calibration_ = None
         if self.calibrate and len(problem.responses) >= MIN_FOR_SCALES:
-            self.calibration_ = calibrate_errors(problem, self.targets_, self._expect)
-
-    def _expect(self, item_model, surrogate, answers):
-        """Return expected scores of all items, whatever was answered."""
-        parts = []
-        if self.estimator in ("average", "surrogate"):
-            parts.append(surrogate.expectation(answers))
-        if self.estimator in ("average", "fold_in"):
-            parts.append(item_model.probability(*item_model.fold_in(answers)))
-        return sum(parts) / len(parts)
+            self.calibration_ = calibrate(problem, self.targets_, _expected_scores)
 
     def _scores(self, answers):
-        expected = self._expect(self.item_model_, self.surrogate_, answers)
+        model, surrogate = self.item_model_, self.surrogate_
+        if self.estimator == "surrogate":
+            expected = surrogate.expectation(answers)
+        elif self.estimator == "fold_in":
+            expected = model.probability(*model.fold_in(answers))
+        else:
+            first, second = _expected_scores(model, surrogate, answers)
+            weight = self._surrogate_weight(answers)[:, None]
+            expected = weight * first + (1.0 - weight) * second
         return np.where(np.isnan(answers), expected, answers) @ self.targets_
+
+    def _surrogate_weight(self, answers):
+        n_seen = (~np.isnan(answers)).sum(axis=1)
+        if self.calibration_ is None:
+            return np.full(len(answers), 0.5)
+        return self.calibration_.surrogate_weight(n_seen)
 
     def _expected_std(self, seen):
         std = self.surrogate_.target_std(seen, self.targets_)
         if self.calibration_ is None:
             return std
         return self.calibration_.correct(std, len(seen))
+
+
+def _expected_scores(item_model, surrogate, answers):
+    """Return expected scores of all items by the surrogate and by folding in."""
+    folded = item_model.probability(*item_model.fold_in(answers))
+    return surrogate.expectation(answers), folded
 
 
 class RawMeanScorer(_Scorer):

@@ -1,10 +1,15 @@
-"""Standard errors checked, and corrected, on training respondents held out.
+"""Estimates and standard errors tuned on training respondents held out.
 
-The surrogate's standard errors rest on its variance scales; with few respondents those
-can be far off for a score although they are right for single answers. And items picked
-because they look informative look a little better than they are. Both are measured in
-cross-validation: for lists of several lengths, chosen by kriging within each fold and
-drawn at random, the mean squared ratio of the error to the standard error should be 1.
+Two things are learned by cross-validation over the training respondents, from lists of
+several lengths, drawn at random and chosen by kriging within each fold.
+
+How to mix the two estimators of a score. Their mean is hard to beat; but where folding
+in is biased (fractional scores), the surrogate should weigh more.
+
+How honest the standard errors are. The surrogate's rest on its variance scales; with
+few respondents those can be far off for a score although they are right for single
+answers. And items picked because they look informative look a little better than they
+are. The mean squared ratio of error to standard error should be 1.
 """
 
 from dataclasses import dataclass, replace
@@ -14,22 +19,25 @@ import numpy as np
 from sklearn_mirt.selection.problem import Constraints, greedy_ranking
 from sklearn_mirt.selection.strategies import KrigingStrategy, RandomStrategy
 
-__all__ = ["ErrorCalibration", "calibrate_errors"]
+__all__ = ["Calibration", "calibrate"]
 
 _SIZES = (0, 10, 40, 160, 640)
 _PRIOR_COUNT = 4.0
+_MIX_PENALTY = 0.2
 _MANY_RESPONDENTS = 100
 _LISTS = (RandomStrategy(), KrigingStrategy())
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorCalibration:
-    """Factors for standard errors by list length and kind of list.
+class Calibration:
+    """Mixing weights and factors for standard errors, by length and kind of list.
 
     Attributes
     ----------
     sizes : ndarray of shape (n_sizes,)
         Lengths of the lists.
+    mix : ndarray of shape (n_sizes,)
+        Weight of the surrogate's estimate; the rest is that of folding in.
     factors : ndarray of shape (2, n_sizes, 2)
         Kind of list (random, kriging), length, and score (overall, groups).
     typical : ndarray of shape (2, n_sizes)
@@ -39,9 +47,14 @@ class ErrorCalibration:
     """
 
     sizes: np.ndarray
+    mix: np.ndarray
     factors: np.ndarray
     typical: np.ndarray
     optimism: float = 1.0
+
+    def surrogate_weight(self, n_seen):
+        """Return the weight of the surrogate for ``n_seen`` observed items."""
+        return np.interp(np.log1p(n_seen), np.log1p(self.sizes), self.mix)
 
     def correct(self, std, n_seen):
         """Return corrected standard errors for ``n_seen`` observed items.
@@ -60,8 +73,8 @@ class ErrorCalibration:
         return std * np.r_[overall, np.full(len(std) - 1, groups)]
 
 
-def calibrate_errors(problem, targets, predict):
-    """Compare errors with standard errors on held-out training respondents.
+def calibrate(problem, targets, predict):
+    """Learn a ``Calibration`` from held-out training respondents.
 
     Parameters
     ----------
@@ -69,29 +82,52 @@ def calibrate_errors(problem, targets, predict):
     targets : ndarray of shape (n_items, 1 + n_groups)
         Overall score, then groups.
     predict : callable
-        ``predict(item_model, surrogate, answers)`` gives expected scores of all items.
+        ``predict(item_model, surrogate, answers)`` gives the expected scores of all
+        items by the surrogate and by folding in.
 
     Returns
     -------
-    calibration : ErrorCalibration
+    calibration : Calibration
     """
-    n_items = len(targets)
-    sizes = np.array([n for n in _SIZES if n <= n_items // 2])
-    squares = [
-        _fold_squares(problem, f, targets, sizes, predict) for f in problem.folds
-    ]
-    squares = np.concatenate(squares, axis=2)
+    sizes = np.array([n for n in _SIZES if n <= len(targets) // 2])
+    parts = [_fold_errors(problem, f, targets, sizes, predict) for f in problem.folds]
+    errors = np.concatenate([error for error, _ in parts], axis=3)
+    std = np.concatenate([spread for _, spread in parts], axis=2)
+    mix = _mixing_weights(errors)
+    weight = mix[:, None, None]
+    ratio = ((weight * errors[0] + (1.0 - weight) * errors[1]) / std) ** 2
+    squares = np.stack([ratio[..., 0], ratio[..., 1:].mean(axis=-1)], axis=-1)
     count = squares.shape[2] * np.array([1.0, np.sqrt(targets.shape[1] - 1.0)])
     mean = (_PRIOR_COUNT + squares.mean(axis=2) * count) / (_PRIOR_COUNT + count)
-    lists = _lists(problem, problem.surrogate, targets, sizes[-1])
     typical = [
         [problem.surrogate.target_std(chosen[:n], targets[:, :1])[0] for n in sizes]
-        for chosen in lists
+        for chosen in _lists(problem, problem.surrogate, targets, sizes[-1])
     ]
     # A fold has fewer respondents than the whole, and its lists are more optimistic for
     # it; with 100 of them no longer noticeably so (docs/selection_results.md).
     optimism = np.clip(len(problem.responses) / _MANY_RESPONDENTS, 0.5, 1.0)
-    return ErrorCalibration(sizes, np.sqrt(mean), np.array(typical), float(optimism))
+    return Calibration(sizes, mix, np.sqrt(mean), np.array(typical), float(optimism))
+
+
+def _mixing_weights(errors):
+    """Weights of the surrogate with the least squared error, shrunk to a half.
+
+    Never below a half: the surrogate leans on the number of respondents, so that folds
+    show it worse than it is, and the mean of the two was hard to beat.
+    """
+    weights = []
+    for first, second in np.moveaxis(errors, 2, 0):
+        n_groups = first.shape[-1] - 1
+        middle = (first + second) / 2.0
+        scale = (middle**2).mean(axis=(0, 1))
+        importance = np.r_[1.0, np.full(n_groups, 1.0 / n_groups)] / np.maximum(
+            scale, 1e-12
+        )
+        gap = first - second
+        penalty = _MIX_PENALTY * (middle**2 @ importance).sum()
+        best = penalty / 2.0 - ((second * gap) @ importance).sum()
+        weights.append(best / max(penalty + (gap**2 @ importance).sum(), 1e-12))
+    return np.clip(weights, 0.5, 1.0)
 
 
 def _lists(problem, surrogate, targets, n_items):
@@ -106,22 +142,25 @@ def _lists(problem, surrogate, targets, n_items):
     return [greedy_ranking(task, strategy, free) for strategy in _LISTS]
 
 
-def _fold_squares(problem, fold, targets, sizes, predict):
-    """Squared error ratios, (list, size, respondent, overall or mean of groups)."""
+def _fold_errors(problem, fold, targets, sizes, predict):
+    """Errors of both estimators, and standard errors, for held-out respondents.
+
+    Returns
+    -------
+    errors : ndarray of shape (2, n_lists, n_sizes, n_held_out, n_targets)
+    std : ndarray of shape (n_lists, n_sizes, n_held_out, n_targets)
+    """
     surrogate = fold.parts.assemble(problem.scales)
     answers = problem.responses[fold.held_out]
-    gaps = np.isnan(answers)
-    known = np.where(gaps, predict(fold.model, surrogate, answers), answers)
-    truth = known @ targets
-    out = np.empty((len(_LISTS), len(sizes), len(answers), 2))
+    known = np.where(np.isnan(answers), fold.parts.mean, answers)
+    shape = (len(_LISTS), len(sizes), len(answers), targets.shape[1])
+    errors, std = np.empty((2, *shape)), np.empty(shape)
     for k, chosen in enumerate(_lists(problem, surrogate, targets, sizes[-1])):
         for s, n in enumerate(sizes):
             shown = np.full(answers.shape, np.nan)
             shown[:, chosen[:n]] = known[:, chosen[:n]]
-            expected = predict(fold.model, surrogate, shown)
-            expected[:, chosen[:n]] = known[:, chosen[:n]]
-            std = surrogate.target_std(chosen[:n], targets)
-            ratio = ((expected @ targets - truth) / std) ** 2
-            out[k, s, :, 0] = ratio[:, 0]
-            out[k, s, :, 1] = ratio[:, 1:].mean(axis=1)
-    return out
+            std[k, s] = surrogate.target_std(chosen[:n], targets)
+            for e, expected in enumerate(predict(fold.model, surrogate, shown)):
+                expected[:, chosen[:n]] = known[:, chosen[:n]]
+                errors[e, k, s] = (expected - known) @ targets
+    return errors, std
