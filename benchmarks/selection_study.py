@@ -22,7 +22,8 @@ from scipy.special import expit
 
 from sklearn_mirt.budgets import selection_curve
 from sklearn_mirt.selection import InformativeItemSelector
-from sklearn_mirt.selection.strategies import DiscriminationStrategy
+from sklearn_mirt.selection.problem import Constraints, greedy_ranking
+from sklearn_mirt.selection.strategies import DiscriminationStrategy, KrigingStrategy
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "docs" / "selection_results.md"
@@ -41,15 +42,7 @@ REGIMES = {
 LCB_PARTS = ["lcb_code_execution", "lcb_code_execution_cot", "lcb_test_output"]
 ROUND = (10, 25, 50, 100, 250)
 SHARES = (0.01, 0.03, 0.1)
-LABELS = [*map(str, ROUND), "1%", "3%", "10%"]
 ITEM_FILTER = (0.05, 0.95)
-METRICS = {
-    "spearman": "Spearman, overall score",
-    "mae": "MAE x 100, overall score",
-    "group_spearman": "Spearman, mean over benchmarks",
-    "group_mae": "MAE x 100, mean over benchmarks",
-}
-EARLIER = "krig.9+avg"
 
 
 def load(name, cap):
@@ -140,7 +133,7 @@ def label_budgets(curve):
 
 
 def run(args):
-    args.store.mkdir(parents=True, exist_ok=True)
+    """Measure every split that is not in the store yet."""
     for regime in args.regimes:
         X, labels, parts = regime_splits(regime)
         for seed in range(args.splits):
@@ -155,7 +148,6 @@ def run(args):
 
 def same(args):
     """Rank agreement on the models that the items were chosen from, and on others."""
-    args.store.mkdir(parents=True, exist_ok=True)
     tables = []
     for regime in args.regimes:
         X, labels, parts = regime_splits(regime)
@@ -181,7 +173,6 @@ def same(args):
 
 def timing(args):
     """Time a selection from simulated answers, models fitted within."""
-    args.store.mkdir(parents=True, exist_ok=True)
     rows = []
     for n_models, n_bank, n_items, n_groups in (
         (45, 12_000, 250, 29),
@@ -202,7 +193,7 @@ def timing(args):
         total = time.process_time() - start
         problem = selector.problem_
         start = time.process_time()
-        InformativeItemSelector._rank(problem, selector.strategy)
+        greedy_ranking(problem, KrigingStrategy(), Constraints.none(n_bank, n_groups))
         rows.append(
             {
                 "models": n_models,
@@ -227,18 +218,21 @@ def read_results(store):
 
 
 def report(args):
+    """Write the tables."""
     from selection_report import write_report
 
     write_report(read_results(args.store), args.store, RESULTS)
 
 
 def main():
+    """Parse the command line and run one task."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task", choices=["run", "same", "timing", "report"])
     parser.add_argument("--regimes", nargs="+", default=list(REGIMES), choices=REGIMES)
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--store", type=Path, default=HERE / "results" / "selection")
     args = parser.parse_args()
+    args.store.mkdir(parents=True, exist_ok=True)
     tasks = {"run": run, "same": same, "timing": timing, "report": report}
     tasks[args.task](args)
 

@@ -20,6 +20,7 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from sklearn_mirt import datasets, metrics
     from sklearn_mirt.abilities import Abilities
+    from sklearn_mirt.alignment import align_fits
     from sklearn_mirt.audit import BenchmarkAudit, audit_benchmarks
     from sklearn_mirt.baselines import (
         AdditiveClassifier,
@@ -28,9 +29,15 @@ if TYPE_CHECKING:
         MeanScoreClassifier,
     )
     from sklearn_mirt.classifier import MIRTClassifier
+    from sklearn_mirt.comparison import benchmirt_pair_comparison, compare_respondents
     from sklearn_mirt.data import ResponseData
+    from sklearn_mirt.diagnostics import null_control
+    from sklearn_mirt.dimensions import choose_dimensions
     from sklearn_mirt.items import ItemParameters
+    from sklearn_mirt.runs import compare_runs
+    from sklearn_mirt.stability import dimension_stability
     from sklearn_mirt.transformer import MIRTTransformer
+    from sklearn_mirt.uncertainty import bootstrap, combined_intervals
 
 # One table for the three things below: where each public name lives.
 _HOME = {
@@ -45,6 +52,15 @@ _HOME = {
     "MeanScoreClassifier": "baselines",
     "ResponseData": "data",
     "audit_benchmarks": "audit",
+    "align_fits": "alignment",
+    "benchmirt_pair_comparison": "comparison",
+    "bootstrap": "uncertainty",
+    "choose_dimensions": "dimensions",
+    "combined_intervals": "uncertainty",
+    "compare_respondents": "comparison",
+    "compare_runs": "runs",
+    "dimension_stability": "stability",
+    "null_control": "diagnostics",
 }
 _MODULES = frozenset({"datasets", "metrics"})
 
@@ -60,9 +76,18 @@ __all__ = [
     "MeanScoreClassifier",
     "ResponseData",
     "__version__",
+    "align_fits",
     "audit_benchmarks",
+    "benchmirt_pair_comparison",
+    "bootstrap",
+    "choose_dimensions",
+    "combined_intervals",
+    "compare_respondents",
+    "compare_runs",
     "datasets",
+    "dimension_stability",
     "metrics",
+    "null_control",
 ]
 
 

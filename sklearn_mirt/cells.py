@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 MISSING = -1
-CHUNK_CELLS = 2**21
+CHUNK_CELLS = 2**18
 _SPARSE_BELOW = 0.15  # share of observed cells under which storing pairs is smaller
 
 
@@ -88,6 +88,23 @@ class DenseCells:
             weight[1] += w.sum(0)
             score[1] += ws.sum(0)
         return weight, score
+
+    def sums_by_group(self, groups, n_groups):
+        """Weights and weighted scores summed over the items of each group."""
+        n_respondents = self.scores.shape[1]
+        weight = np.zeros((n_groups, n_respondents))
+        score = np.zeros((n_groups, n_respondents))
+        for block in self.blocks(CHUNK_CELLS):
+            w = (block.scores != MISSING).astype(np.float64)
+            if block.weights is not None:
+                w *= block.weights
+            present, local = np.unique(
+                groups[block.start : block.stop], return_inverse=True
+            )
+            member = (local == np.arange(len(present))[:, None]).astype(np.float64)
+            weight[present] += member @ w
+            score[present] += member @ (w * block.scores)
+        return weight.T, score.T
 
     def n_observed(self):
         return int(
@@ -168,6 +185,17 @@ class SparseCells:
         return (
             [np.bincount(a, w, n) for a, n in zip(axes, sizes, strict=True)],
             [np.bincount(a, ws, n) for a, n in zip(axes, sizes, strict=True)],
+        )
+
+    def sums_by_group(self, groups, n_groups):
+        item, respondent, scores, weights = self.cells()
+        w = np.ones(len(scores)) if weights is None else weights.astype(np.float64)
+        cell = respondent * np.int64(n_groups) + groups[item]
+        shape = (self.n_respondents, n_groups)
+        n = shape[0] * shape[1]
+        return (
+            np.bincount(cell, w, n).reshape(shape),
+            np.bincount(cell, w * scores, n).reshape(shape),
         )
 
     def n_observed(self):

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from sklearn_mirt import __version__, console
 from sklearn_mirt.output import refuse_overwriting, write_audit
@@ -43,6 +42,12 @@ Force = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; all if -1.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error arose.")]
+Bootstrap = Annotated[
+    int, typer.Option(min=0, help="Bootstrap replicates, for ranks with intervals.")
+]
+Null = Annotated[
+    int, typer.Option(min=0, help="Repeats on permuted answers, as a control.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, not tables.")]
 
 
@@ -71,6 +76,8 @@ def demo(
     rotation: Rotation = "oblimin",
     seed: Seed = 0,
     jobs: Jobs = None,
+    bootstrap: Bootstrap = 0,
+    null: Null = 0,
     force: Force = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -85,11 +92,12 @@ def demo(
         data = ResponseData.from_wide(suite.responses)
         items = suite.item_table.set_index("item_id")
         options = _options(dims, rotation, seed, jobs)
-        audit = _fit(data, items, options)
+        extras = _extras(bootstrap, null)
+        audit = _fit(data, items, options, extras)
         notes = ["the answers are synthetic: no real model answered any real prompt"]
         if dims == suite.abilities.shape[1]:
             notes.append(console.compare_with_truth(audit.benchmarks, suite))
-        about = {"command": "demo", "synthetic": True, **options}
+        about = {"command": "demo", "synthetic": True, **options, **extras}
         _report(audit, notes, about, out, as_json)
 
 
@@ -114,11 +122,13 @@ def audit(
     rotation: Rotation = "oblimin",
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for tables and pictures [default: NAME-audit]."),
+        typer.Option(help="Folder for tables and pictures (default NAME-audit)."),
     ] = None,
     force: Force = False,
     seed: Seed = 0,
     jobs: Jobs = None,
+    bootstrap: Bootstrap = 0,
+    null: Null = 0,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -134,11 +144,12 @@ def audit(
             labels = ("benchmark", "subset", "category", group_column, subset_column)
             table = read_items(items, labels=labels)
         loaded = read_responses(responses, layout=layout.value, items=table)
-        if table is not None:
+        if items is not None and table is not None:
             table = table.loc[loaded.data.items]
             table = _name_groups(items, table, group_column, subset_column)
         options = _options(dims, rotation, seed, jobs)
-        result = _fit(loaded.data, table, options)
+        extras = _extras(bootstrap, null)
+        result = _fit(loaded.data, table, options, extras)
         about = {
             "command": "audit",
             "responses": str(responses),
@@ -147,6 +158,7 @@ def audit(
             "group_column": group_column,
             "subset_column": subset_column,
             **options,
+            **extras,
         }
         _report(result, list(loaded.notes), about, out, as_json)
 
@@ -192,15 +204,23 @@ def _name_groups(path: Path, table, group: str, subset: str):
     return table.drop(columns=["benchmark", "subset"], errors="ignore").assign(**named)
 
 
-def _fit(data, items, options):
-    """Audit with a moving line on the terminal; it shows nothing when redirected."""
-    from sklearn_mirt import audit_benchmarks
+def _extras(bootstrap: int, null: int) -> dict:
+    wanted = {"n_bootstrap": bootstrap, "n_null": null}
+    return {name: number for name, number in wanted.items() if number}
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        size = f"{data.n_respondents:,} respondents x {data.n_items:,} items"
-        progress.add_task(f"fitting {size}")
-        return audit_benchmarks(data, items=items, **options)
+
+def _fit(data, items, options, extras):
+    """Audit with a progress bar on the terminal; none when redirected."""
+    from sklearn_mirt import MIRTTransformer, audit_benchmarks
+
+    estimator = MIRTTransformer(**options)
+    size = f"{data.n_respondents:,} respondents x {data.n_items:,} items"
+    with console.progress_bar(f"fitting {size}") as passes:
+        if hasattr(estimator, "set_callbacks"):  # scikit-learn 1.9
+            estimator.set_callbacks(passes)
+        if extras:
+            extras = {**extras, "progress": passes.on_replicate}
+        return audit_benchmarks(data, items=items, estimator=estimator, **extras)
 
 
 def _report(audit, notes: list[str], about: dict, out: Path, as_json: bool) -> None:
@@ -211,10 +231,10 @@ def _report(audit, notes: list[str], about: dict, out: Path, as_json: bool) -> N
         return
     screen = Console()
     for note in notes:
-        screen.print(escape(note), style="dim", highlight=False)
+        screen.print(escape(note), style="dim", highlight=False, soft_wrap=True)
     screen.print(console.benchmark_table(audit.benchmarks))
     for finding in audit.findings:
-        screen.print(f"- {escape(finding)}", highlight=False)
+        screen.print(f"- {escape(finding)}", highlight=False, soft_wrap=True)
     typer.echo(f"wrote {', '.join(written)} to {out}")
 
 

@@ -1,14 +1,63 @@
 """Audit tables as text for a terminal and as JSON. Nothing is fitted here."""
 
+from contextlib import contextmanager
+
 import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from sklearn_mirt.plots import significance_stars
 
 
+@contextmanager
+def progress_bar(label: str):
+    """Show a bar on the error stream, if that is a terminal, while the body runs.
+
+    Yields a callback for scikit-learn's estimators that moves the bar with each pass.
+    Without callbacks the bar pulses.
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield _Passes(progress, progress.add_task(label, total=None), label)
+
+
+class _Passes:
+    """Callback: the tasks of a fit are its passes over the data."""
+
+    def __init__(self, progress, task, label):
+        self._progress, self._task, self._label = progress, task, label
+        self._n_passes = 0
+
+    def setup(self, estimator, context):
+        self._progress.update(self._task, total=context.max_subtasks)
+
+    def on_fit_task_begin(self, estimator, context):
+        """Nothing moves until a pass is over."""
+
+    def on_fit_task_end(self, estimator, context):
+        if context.parent is not None:
+            self._n_passes += 1
+            self._progress.update(
+                self._task,
+                completed=self._n_passes,
+                description=f"{self._label}, pass {self._n_passes}",
+            )
+
+    def on_replicate(self, done, total):
+        """Move the bar to a replicate of the bootstrap or of the null control."""
+        label = f"{self._label}, replicate {done} of {total}"
+        self._progress.update(
+            self._task, completed=done, total=total, description=label
+        )
+
+    def teardown(self, estimator, context):
+        self._progress.update(self._task, description=f"{self._label}, tables")
+
+
 def benchmark_table(benchmarks) -> Table:
-    """Return the benchmark table for rich: size, mean score, correlations, finding."""
+    """Return the benchmark table for rich: size, mean score, correlations, verdict."""
     dims = [c.removeprefix("r_") for c in benchmarks.columns if c.startswith("r_")]
     table = Table(
         title="Correlation of mean score and ability",
@@ -20,15 +69,15 @@ def benchmark_table(benchmarks) -> Table:
     table.add_column("benchmark", overflow="fold")
     for name in ("items", "mean", *dims):
         table.add_column(name, justify="right", no_wrap=True)
-    if "finding" in benchmarks:
-        table.add_column("finding", overflow="fold")
+    table.add_column("verdict", overflow="fold")
     for name, row in benchmarks.iterrows():
-        cells = [str(name), f"{int(row['n_items']):,}", f"{row['mean_score']:.2f}"]
-        cells += [_correlation(row[f"r_{d}"], row.get(f"p_{d}", np.nan)) for d in dims]
-        if "finding" in benchmarks:
-            cells.append(str(row["finding"]))
-        # Text, not str: square brackets in a name are no markup
-        table.add_row(*(c if isinstance(c, Text) else Text(c) for c in cells))
+        table.add_row(
+            Text(str(name)),  # not str: square brackets in a name are no markup
+            f"{int(row['n_items']):,}",
+            f"{row['mean_score']:.2f}",
+            *(_correlation(row[f"r_{d}"], row.get(f"p_{d}", np.nan)) for d in dims),
+            str(row["verdict"]),
+        )
     return table
 
 

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sklearn_mirt.data import ResponseData
-from sklearn_mirt.tables import FileFormatError, Table, listing, read_table
+from sklearn_mirt.tables import (
+    FileFormatError,
+    Table,
+    listing,
+    read_table,
+    to_number,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +49,10 @@ ITEM_NAMES = (
     "instance_id",
 )
 SCORE_NAMES = ("score", "correct", "is_correct", "response", "answer")
+_MOST_ASIDE = 100
+_ASIDE_HINT = (
+    " (a column that is no item is set aside only when an item table is given)"
+)
 LABEL_COLUMNS = ("benchmark", "subset", "category")
 
 
@@ -114,7 +124,7 @@ def read_responses(
     if score is not None and layout in ("wide", "items-as-rows"):
         raise ValueError(f"score={score!r} names a column of the long layout only")
     given = _Given(respondent, item, score)
-    table = read_table(path, text_names=given.id_names())
+    table = read_table(path)
     if layout == "auto":
         layout = _recognise(table, given, items)
     read = {"long": _read_long, "wide": _read_wide, "items-as-rows": _read_sideways}
@@ -144,17 +154,25 @@ def read_items(path, *, labels=LABEL_COLUMNS) -> pd.DataFrame:
     FileFormatError
         Missing, empty or damaged file, rows of unequal length, repeated or empty ids.
     """
-    table = read_table(path, text_names=(*ITEM_NAMES, *labels))
+    import pandas as pd
+
+    table = read_table(path)
     key = _named(table, None, ITEM_NAMES) or 0
+    columns = {
+        name: _item_values(table, column, is_label=name in labels)
+        for column, name in enumerate(table.names)
+        if column != key
+    }
     ids = table.unique_ids(key, "item")
-    frame = table.frame.set_axis(table.names, axis="columns").drop(
-        columns=table.names[key]
-    )
-    for name in frame.columns.intersection(list(labels)):
-        texts = np.array(table.texts(table.names.index(name)), dtype=object)
-        frame[name] = np.where(texts == "", np.nan, texts)
-    frame.index = ids
-    return frame.rename_axis(index="item_id")
+    return pd.DataFrame(columns, index=pd.Index(ids, name="item_id"))
+
+
+def _item_values(table: Table, column: int, *, is_label: bool) -> np.ndarray:
+    """Return numbers where the column holds only numbers and is no label, else text."""
+    if not is_label and not table.not_numbers([column]):
+        return np.array([to_number(text) for text in table.texts(column)])
+    texts = np.array(table.texts(column), dtype=object)
+    return np.where(texts == "", np.nan, texts)
 
 
 # ---- recognising columns and layouts
@@ -167,10 +185,6 @@ class _Given:
     respondent: str | None
     item: str | None
     score: str | None
-
-    def id_names(self) -> list[str]:
-        stated = [name for name in (self.respondent, self.item) if name is not None]
-        return [*stated, *RESPONDENT_NAMES, *ITEM_NAMES]
 
     def long_columns(self, table: Table) -> list[int | None]:
         return [
@@ -216,9 +230,9 @@ def _read_wide(table: Table, given: _Given, items):
     notes = ["read as wide: one row per respondent, one column per item"]
     if items is not None:
         known = set(items.index)
-        aside = [
-            k for k in columns if table.names[k] not in known and not table.is_number(k)
-        ]
+        strange = [k for k in columns if table.names[k] not in known]
+        # with more of them, this is another matrix, and `_match` says so
+        aside = table.not_numbers(strange) if len(strange) <= _MOST_ASIDE else []
         columns = [k for k in columns if k not in aside]
         notes += _set_aside(table, aside)
     names = np.array([table.names[k] for k in columns], dtype=object)
@@ -227,11 +241,6 @@ def _read_wide(table: Table, given: _Given, items):
     scores = table.numbers(columns, hint)
     _check_range(table, scores, columns, lambda row, k: (respondents[row], names[k]))
     return ResponseData.from_wide(scores, respondents=respondents, items=names), notes
-
-
-_ASIDE_HINT = (
-    " (a column that is no item is set aside only when an item table is given)"
-)
 
 
 def _read_sideways(table: Table, given: _Given, items):
@@ -247,19 +256,26 @@ def _read_sideways(table: Table, given: _Given, items):
     return ResponseData.from_wide(scores.T, respondents=respondents, items=ids), notes
 
 
-def _read_long(table: Table, given: _Given, items):
-    found = given.long_columns(table)
-    wanted = {
+def _require_long(table: Table, given: _Given) -> list[int]:
+    """Return the positions of the three columns; refuse if one is not recognised."""
+    accepted = {
         "respondent": RESPONDENT_NAMES,
         "item": ITEM_NAMES,
         "score": SCORE_NAMES,
     }
-    for position, (role, accepted) in zip(found, wanted.items(), strict=True):
+    found = []
+    for role, position in zip(accepted, given.long_columns(table), strict=True):
         if position is None:
             raise FileFormatError(
                 f"{table.path}: no column is recognised as the {role} (one of "
-                f"{', '.join(accepted)}); the columns are {listing(table.names)}"
+                f"{', '.join(accepted[role])}); the columns are {listing(table.names)}"
             )
+        found.append(position)
+    return found
+
+
+def _read_long(table: Table, given: _Given, items):
+    found = _require_long(table, given)
     respondents = table.ids(found[0], "respondent")
     ids = table.ids(found[1], "item")
     scores = table.numbers([found[2]])
@@ -315,9 +331,9 @@ def _check_range(table: Table, scores, columns: list[int], name_cell) -> None:
     else:
         advice = "leave the cell of a missing answer empty"
     raise FileFormatError(
-        f"{table.place(row)}, column {table.names[columns[k]]!r}: the score of "
-        f"respondent {respondent!r} on item {item!r} is {scores[row, k]:g}, outside "
-        f"[0, 1] ({advice})"
+        f"{table.path}, {table.place(row)}, column {table.names[columns[k]]!r}: the "
+        f"score of respondent {respondent!r} on item {item!r} is {scores[row, k]:g}, "
+        f"outside [0, 1] ({advice})"
     )
 
 
@@ -329,7 +345,7 @@ def _refuse_repeats(table: Table, respondents, ids) -> None:
     if repeated.any():
         row = int(np.argmax(repeated))
         raise FileFormatError(
-            f"{table.place(row)}: respondent {respondents[row]!r} has another answer "
-            f"to item {ids[row]!r} further up ({repeated.sum()} such rows in all); "
-            "keep one, or their mean"
+            f"{table.path}, {table.place(row)}: respondent {respondents[row]!r} has "
+            f"another answer to item {ids[row]!r} further up ({repeated.sum()} such "
+            "rows in all); keep one, or their mean"
         )

