@@ -108,7 +108,9 @@ class DenseCells:
 
     def n_observed(self):
         return int(
-            sum(np.count_nonzero(b.scores != MISSING) for b in self.blocks(CHUNK_CELLS))
+            sum(
+                np.count_nonzero(b.scores != MISSING) for b in self.blocks(CHUNK_CELLS)
+            )
         )
 
 
@@ -200,6 +202,7 @@ class SparseCells:
 
     def n_observed(self):
         return len(self.scores)
+
 
 
 def resolve_repeats(row, column, scores, weights, shape, aggregate, ids):

@@ -10,7 +10,8 @@ import warnings
 
 import numpy as np
 from scipy import stats
-from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_mirt.selection.bank import (
@@ -28,11 +29,11 @@ __all__ = [
     "RawMeanScorer",
     "RidgeScorer",
     "StratifiedMeanScorer",
-    "compare_respondents",
+    "compare_scores",
 ]
 
 
-class _Scorer(TransformerMixin, RegressorMixin, BaseEstimator):
+class _Scorer(TransformerMixin, BaseEstimator):
     """Validation, output and standard errors shared by all scorers.
 
     A subclass gives ``_fit_bank(problem)``, ``_scores(answers)`` of shape
@@ -112,6 +113,23 @@ class _Scorer(TransformerMixin, RegressorMixin, BaseEstimator):
     def transform(self, X):
         """Estimate full-bank scores, as ``predict``; honours ``set_output``."""
         return self.predict(X)
+
+    def score(self, X, y):
+        """Return R^2 of the estimated scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_respondents, n_items)
+            Answers to some items.
+        y : array-like of shape (n_respondents,) or (n_respondents, 1 + n_groups)
+            True full-bank scores: the overall ones, or all.
+
+        Returns
+        -------
+        score : float
+        """
+        scores = self.predict(X)
+        return r2_score(y, scores[:, 0] if np.ndim(y) == 1 else scores)
 
     def get_feature_names_out(self, input_features=None):
         """Return "overall", then the group labels."""
@@ -425,7 +443,7 @@ def _sample_std(variance, n, total):
 # Comparison ---------------------------------------------------------------------------
 
 
-def compare_respondents(scorer, answers, first=0, second=1):
+def compare_scores(scorer, answers, first=0, second=1):
     """Compare the full-bank scores of two new respondents.
 
     Parameters

@@ -44,6 +44,7 @@ LAYERS = {
     "analysis": {
         "selection",
         "scoring",
+        "budgets",
         "adaptive",
         "calibration",
         "diagnostics",

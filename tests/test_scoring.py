@@ -12,7 +12,7 @@ from sklearn_mirt.scoring import (
     RawMeanScorer,
     RidgeScorer,
     StratifiedMeanScorer,
-    compare_respondents,
+    compare_scores,
     wrong_order,
 )
 from sklearn_mirt.selection import InformativeItemSelector
@@ -353,10 +353,10 @@ def test_comparison_of_two_respondents(data):
     scorer = fit(SCORERS["full_score"], train, groups)
     answers = hide(test[:2], 0.7)
     scores, std = scorer.predict(answers, return_std=True)
-    result = compare_respondents(scorer, answers)
+    result = compare_scores(scorer, answers)
     np.testing.assert_allclose(result["difference"], scores[0] - scores[1])
     np.testing.assert_allclose(result["std"], np.hypot(std[0], std[1]))
-    back = compare_respondents(scorer, answers, 1, 0)
+    back = compare_scores(scorer, answers, 1, 0)
     np.testing.assert_allclose(back["wrong_order"], result["wrong_order"])
 
 

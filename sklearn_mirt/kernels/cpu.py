@@ -187,14 +187,7 @@ def _one_minus_exp(c, out, powers, bits, taylor, numbers):
     """Write 1 - exp(-c) of a row to `out`; `bits` is an integer view of `powers`."""
     magic, bias, inverse, largest = numbers[0], numbers[1], numbers[2], numbers[3]
     high, low, one, shift = numbers[4], numbers[5], numbers[9], int(numbers[11])
-    t0, t1, t2, t3, t4, t5 = (
-        taylor[0],
-        taylor[1],
-        taylor[2],
-        taylor[3],
-        taylor[4],
-        taylor[5],
-    )
+    t0, t1, t2, t3, t4, t5 = taylor[0], taylor[1], taylor[2], taylor[3], taylor[4], taylor[5]
     t6, t7, t8, t9, t10 = taylor[6], taylor[7], taylor[8], taylor[9], taylor[10]
     t11, t12 = taylor[11], taylor[12]
     n = c.shape[0]
