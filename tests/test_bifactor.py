@@ -5,7 +5,8 @@ import pytest
 from scipy.special import expit
 
 from sklearn_mirt.solvers import bifactor
-from sklearn_mirt.solvers.bifactor import BifactorModel, fit_bifactor, jaakkola_weight
+from sklearn_mirt.solvers.bifactor import fit_bifactor
+from sklearn_mirt.solvers.bifactor_model import BifactorModel, jaakkola_weight
 
 
 def simulate(n, groups, seed=0, n_dims=1, specific=0.7):

@@ -378,7 +378,7 @@ def test_works_in_a_pipeline_and_a_grid_search(data):
         "informativeitemselector__n_items": [4, 0.25],
         "informativeitemselector__strategy": ["kriging", DiscriminationStrategy()],
     }
-    search = GridSearchCV(pipe, grid, cv=3).fit(X, y)
+    search = GridSearchCV(pipe, grid, cv=2).fit(X, y)
     assert np.isfinite(search.best_score_)
     nested = {"strategy__n_bins": [5, 10]}
     selector = InformativeItemSelector(6, strategy=DiscriminationStrategy(), n_dims=1)
@@ -420,11 +420,9 @@ def test_few_respondents_use_typical_scales(data):
 def test_read_only_and_other_types(data):
     X, groups = data
     want = ranking(X, groups).tolist()
-    frozen = X.copy()
+    frozen = np.asfortranarray(X.astype(np.int8))
     frozen.setflags(write=False)
     assert ranking(frozen, groups).tolist() == want
-    assert ranking(X.astype(np.int8), groups).tolist() == want
-    assert ranking(np.asfortranarray(X), groups).tolist() == want
     assert ranking(X.astype(bool), groups).tolist() == want
 
 

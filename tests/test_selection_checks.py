@@ -14,7 +14,6 @@ from sklearn_mirt import (
     InformativeItemSelector,
     RawMeanScorer,
     RidgeScorer,
-    StratifiedMeanScorer,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -57,10 +56,6 @@ class RawMean(ScoresMixin, RawMeanScorer):
     pass
 
 
-class StratifiedMean(ScoresMixin, StratifiedMeanScorer):
-    pass
-
-
 class Ridge(ScoresMixin, RidgeScorer):
     pass
 
@@ -68,10 +63,8 @@ class Ridge(ScoresMixin, RidgeScorer):
 @parametrize_with_checks(
     [
         Selector(1, strategy="random"),
-        Selector(1, n_dims=1),
-        FullScore(1),
+        FullScore(1, calibrate=False),
         RawMean(),
-        StratifiedMean(),
         Ridge(),
     ]
 )
