@@ -47,6 +47,7 @@ LAYERS = {
     "analysis": {
         "selection",
         "scoring",
+        "budgets",
         "adaptive",
         "calibration",
         "diagnostics",
