@@ -84,6 +84,7 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
         _check_size(data, 1 if self.n_dims == "auto" else self.n_dims)
         weights, _ = data.sums()
         _report_silent(data, weights)
+        self.constant_items_ = _constant_items(data)
         self.n_dims_ = self._number_of_dimensions(data)
         solver = self._make_solver(data)
         reporter = PassReporter(self, self.max_iter)
@@ -327,6 +328,12 @@ def _principal_axes(items, abilities):
     M = whitening @ np.linalg.eigh(slopes.T @ slopes)[1]
     turned = apply_rotation(items, abilities, M)
     return M @ rotation_matrix(*turned, "none")
+
+
+def _constant_items(data):
+    """Ids of the items that everybody who answered got right, or wrong."""
+    means = data.item_means()
+    return data.items[(means == 0) | (means == 1)]
 
 
 def _check_size(data, n_dims):

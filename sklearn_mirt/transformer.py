@@ -93,6 +93,9 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         Correlation of the abilities in the population; the identity unless the rotation
         is oblique.
     items_, respondents_ : ndarrays of ids
+    constant_items_ : ndarray
+        Ids of the items that all who answered got right, or all wrong. They keep finite
+        parameters, near those of their group's prior.
     item_groups_ : ndarray of shape (n_items,)
         Group of each item.
     groups_ : ndarray of shape (n_groups,)

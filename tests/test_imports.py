@@ -51,6 +51,7 @@ LAYERS = {
     "analysis": {
         "selection",
         "scoring",
+        "budgets",
         "adaptive",
         "calibration",
         "diagnostics",

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from sklearn_mirt import __version__
-from sklearn_mirt.commands import audit, compare, crossval, describe, fit
+from sklearn_mirt.commands import audit, compare, crossval, describe, fit, select
 
 app = typer.Typer(
     name="sklearn-mirt",
@@ -39,6 +39,8 @@ for _command in (
     fit.fit,
     fit.dims,
     crossval.crossval,
+    select.select,
+    select.score,
     compare.compare,
 ):
     app.command()(_command)

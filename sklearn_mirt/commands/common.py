@@ -1,6 +1,8 @@
 """What the commands share: options, reading, errors in one line, output."""
 
 import json
+import os
+import sys
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -290,6 +292,10 @@ def one_line_errors(debug: bool, interrupted: str = "interrupted"):
         except KeyboardInterrupt:
             screen.print(escape(interrupted))
             raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # who read the output has seen enough; nothing more can be printed
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
         except (ValueError, OSError, MemoryError, ImportError) as error:
             if debug:
                 raise

@@ -8,6 +8,13 @@ import typer
 from sklearn_mirt.commands import common
 from sklearn_mirt.commands.common import Layout
 
+_SHORT = {
+    "n_items": "n",
+    "mean_first": "first",
+    "mean_second": "second",
+    "difference": "diff",
+}
+
 
 def compare(
     responses: common.Responses,
@@ -72,10 +79,9 @@ def compare(
             common.print_json({**answer, "table": common.records(result)})
             return
         common.print_notes(loaded.notes)
-        shown = ["n_items", "mean_first", "mean_second", "difference", "low", "high"]
-        common.print_frame(
-            result[[*shown, "q"]], title=f"{second} less {first}, {level:.0%} intervals"
-        )
+        shown = result.rename(columns=_SHORT).rename_axis(["", "items"])
+        title = f"{second} (second) less {first} (first), {level:.0%} intervals"
+        common.print_frame(shown[[*_SHORT.values(), "low", "high", "q"]], title=title)
 
 
 def _in_order_of(items, data, bank):
