@@ -248,9 +248,9 @@ def print_notes(notes) -> None:
 
 def print_frame(frame, *, title: str | None = None, digits: int = 4) -> None:
     """Print a DataFrame with its index; names are text, never markup."""
-    table = Table(
-        title=title, box=None, header_style="bold", padding=(0, 1), title_justify="left"
-    )
+    if title is not None:
+        Console().print(Text(title), soft_wrap=True)
+    table = Table(box=None, header_style="bold", padding=(0, 1))
     frame = frame.reset_index()
     numeric = [frame[name].dtype.kind in "if" for name in frame.columns]
     for name, right in zip(frame.columns, numeric, strict=True):

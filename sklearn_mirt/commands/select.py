@@ -186,8 +186,11 @@ def score(
             common.print_json({"scores": result.to_dict(orient="records")})
             return
         common.print_notes(loaded.notes)
-        title = f"full scores over {loaded.data.n_items:,} items, 95% intervals"
-        common.print_frame(result.set_index(["respondent", "score"]), title=title)
+        typer.echo(f"full scores over {loaded.data.n_items:,} items, 95% intervals")
+        for name, rows in result.groupby("respondent", sort=False):
+            columns = rows.set_index("score").drop(columns=["respondent", "n_answers"])
+            n = rows["n_answers"].iloc[0]
+            common.print_frame(columns, title=f"\n{name}, from {n:,} answers")
 
 
 def _known_only(answers, items, path):
