@@ -332,7 +332,8 @@ def _read_json(path: Path) -> tuple[dict, dict]:
     try:
         document = json.loads(path.read_bytes())
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ItemBankError(f"neither JSON nor Parquet ({error})") from None
+        reason = " ".join(str(error).split())
+        raise ItemBankError(f"neither JSON nor Parquet ({reason})") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ItemBankError("JSON, but no item bank")
     columns = document.pop("items", {})
@@ -363,8 +364,9 @@ def _read_parquet(path: Path) -> tuple[dict, dict]:
     pa, parquet = _pyarrow()
     try:
         table = parquet.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise ItemBankError(f"not a Parquet file ({error})") from None
+    except Exception as error:  # damaged bytes make pyarrow raise all kinds
+        reason = " ".join(str(error).split())
+        raise ItemBankError(f"not a Parquet file ({reason})") from None
     stored = (table.schema.metadata or {}).get(_KEY)
     if stored is None:
         raise ItemBankError("a Parquet table, but no item bank")

@@ -267,6 +267,8 @@ def _read_text(path: Path) -> _TextTable:
         rows = text.split("\n")
         lines = range(1, len(rows) + 1)
     kept = [(r, n) for r, n in zip(rows, lines, strict=True) if r.strip(" ")]
+    if not kept:
+        raise FileFormatError(f"{path}: the file is empty")
     names = kept[0][0].split(delimiter)
     _check_names(path, names)
     _refuse_ragged(path, kept, delimiter, len(names))
@@ -404,8 +406,8 @@ def _read_arrow(path: Path, kind: str) -> _FrameTable:
         raise FileFormatError(
             f"{path}: reading {name} needs pyarrow; pip install 'sklearn-mirt[parquet]'"
         ) from None
-    except (ValueError, OSError) as error:
-        reason = " ".join(str(error).split())
+    except Exception as error:  # damaged bytes make pyarrow raise all kinds
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise FileFormatError(f"{path}: not a {name} file ({reason})") from error
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.reset_index()

@@ -87,6 +87,7 @@ REFUSED = {
     "decimal comma, one column": ("r.csv", b"model;a,b\nx;0,1\n", "';'|','"),
     "huge integer": ("r.csv", b"model,q\na," + b"9" * 400 + b"\n", "line 2.*is inf"),
     "percent": ("r.csv", b"model,q\na,50%\n", "line 2, column 'q': '50%'"),
+    "only quotes": ("r.csv", b'""\n', "the file is empty"),
     "a picture": ("r.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "line 1: not UTF-8"),
     "a zip": ("r.csv", b"PK\x03\x04\x14\0\0\0", "control character|not UTF-8"),
     "html": ("r.csv", b"<html>\n<body>\n</html>\n", "only one column"),
