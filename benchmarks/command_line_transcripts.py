@@ -45,7 +45,7 @@ SECTIONS = [
         "`crossval` is BenchMIRT's protocol: ten folds of cells, the model beside its "
         "baselines. Every finished fit is kept; after Ctrl-C, `--resume` goes on.",
         [
-            f"crossval {NLU} --dims 2 --out nlu-crossval --resume",
+            f"crossval {NLU} --dims 2 --baselines cheap --out nlu-crossval --resume",
             f"crossval {KNOWN} --dims 1 --dims 2 --out openllm-crossval --resume",
         ],
     ),

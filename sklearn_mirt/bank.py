@@ -249,6 +249,21 @@ def load_item_bank(path) -> ItemBank:
         raise ItemBankError(f"{path}: a damaged item bank ({reason})") from error
 
 
+def is_item_bank(path) -> bool:
+    """Return whether a file begins as an item bank; it may still be damaged."""
+    path = Path(path)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(200)
+    if start[:4] != b"PAR1":
+        return FORMAT.encode() in start
+    try:
+        return _KEY in (_pyarrow()[1].read_schema(path).metadata or {})
+    except Exception:  # damaged bytes make pyarrow raise all kinds
+        return False
+
+
 def _check(bank: ItemBank) -> None:
     items = bank.items
     for name in ("slopes", "intercepts", "guessing", "covariances"):
