@@ -25,10 +25,10 @@ from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.kernels import get_kernels, packing
 from sklearn_mirt.kernels.blocks import (
+    AbilityTables,
     ItemState,
     ItemTask,
     change_coordinates,
-    group_members,
     on_device,
     sum_for_abilities,
     sweep,
@@ -102,8 +102,7 @@ class VariationalSolver(Solver):
 class _State:
     """Everything that changes from pass to pass.
 
-    The items are owed the change of coordinates `carry`, which the next pass applies
-    block by block. `divergence` is the state's part of the bound that needs no cells.
+    The items are still owed the change of coordinates `carry`. `divergence` is the state's part of the bound that needs no cells.
     """
 
     items: ItemState
@@ -131,9 +130,6 @@ class _Fit:
         self.counts = np.bincount(
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
-        self.members = group_members(
-            self.blocks, design.groups, self.observed, kernels
-        )
         self.trace = []
         self.accelerate = False
 
@@ -228,21 +224,20 @@ class _Fit:
         return self._last_gain() < tol * self.n_answers
 
     def _task(self):
-        state, k = self.state, self.n_dims + 1
-        first = np.column_stack([state.mean, np.ones(len(state.mean))])
-        second = packing.outer(first)
-        second[:, : state.covariance.shape[1]] += state.covariance
+        state, there = self.state, self.kernels.asarray
+        abilities, owed = AbilityTables.of(
+            state.mean, state.covariance, state.carry, self.kernels, self.dtype
+        )
         precision, linear = state.prior.canonical()
-        there = self.kernels.asarray
         return ItemTask(
-            there(first, dtype=self.dtype),
-            there(second, dtype=self.dtype),
+            abilities,
+            owed,
+            state.carry,
+            None if self.floor is None else there(self.floor),
             there(precision),
             there(linear),
             there(self.design.groups),
-            self.members,
-            None if self.floor is None else there(self.floor),
-            state.carry,
+            there(self.observed),
             self.design.positive_slopes,
         )
 
@@ -282,11 +277,8 @@ class _Fit:
 
     def _settle_items(self):
         """Give the items what they are owed."""
-        items = self.state.items.empty_like()
-        xp = self.kernels.xp
-        change_coordinates(self.state.items, self.state.carry, items, xp)
-        carry = np.eye(self.n_dims + 1)
-        self.state = replace(self.state, items=items, carry=carry)
+        items = change_coordinates(self.state.items, self.state.carry, self.kernels)
+        self.state = replace(self.state, items=items, carry=np.eye(self.n_dims + 1))
 
     def _update_abilities(self, sums):
         """Posterior of the abilities given the items, prior N(0, I)."""
