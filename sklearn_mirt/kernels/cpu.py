@@ -26,7 +26,7 @@ class CpuKernels:
     """The numpy namespace and the compiled cores that the block functions call."""
 
     xp = np
-    block_cells = 2**16  # a block and its omega and kappa stay in the second cache
+    block_cells = 2**17  # omega stays in the second cache; few calls from Python
 
     def asarray(self, array, dtype=None):
         """Return the array on the device, as it is or cast."""

@@ -186,8 +186,11 @@ class _Fit:
         for n_iter in range(max_iter):
             before = self.state
             bound = self._pass(learn_prior)
-            if n_iter == 0 or before.jumped:
-                continue  # no bound to compare: nothing learned yet, or amid a jump
+            if n_iter == 0:
+                continue  # nothing learned yet
+            if before.jumped:  # no bound to compare yet
+                jumps.touch_down(self.state)
+                continue
             if self.trace and bound < self.trace[-1]:
                 if jumps is not None and jumps.landing is not None:
                     self.state = jumps.undo()
