@@ -4,11 +4,12 @@ Each suite has new respondents, singly or in families, and new items of eight be
 of fixed kind: four lean on one ability, three on another, one on both, and each has an
 effect of its own. The targets are what the same analysis would give
 
-- for abilities and ranks, whose intervals are from the bootstrap over items: with endless
-  items of the same benchmarks, the respondents held (a fit to `ENDLESS` times as many);
+- for abilities and ranks, whose intervals are from the bootstrap over items: with
+  endless items of the same benchmarks, the respondents held (a fit to `ENDLESS` times
+  as many);
 - for correlations, whose intervals add the bootstrap over items and the influence of
-  respondents: over endless respondents, and items of benchmarks of the same size (one fit
-  to a large population).
+  respondents: over endless respondents, and items of benchmarks of the same size (one
+  fit to a large population).
 
 Run with::
 
