@@ -12,7 +12,7 @@ done again without the others.
 import argparse
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +46,6 @@ class Plan:
     n_starts: int = 2
     families: str = ""
     max_respondents: int = 10**9
-    notes: list = field(default_factory=list)
 
 
 PLANS = {

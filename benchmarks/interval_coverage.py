@@ -100,46 +100,43 @@ def population_correlations(n_each, seed=12345):
     return np.mean(found, 0)
 
 
+class Tally:
+    """Which intervals cover, and how wide they are, by kind."""
+
+    def __init__(self):
+        self.covers, self.widths = {}, {}
+
+    def note(self, kind, low, high, truth):
+        """Add the intervals of one dimension."""
+        covered = np.mean((low <= truth) & (truth <= high))
+        self.covers.setdefault(kind, []).append(covered)
+        self.widths.setdefault(kind, []).append(np.mean(high - low))
+
+
 def one_suite(seed, args, target_r):
-    """Return the share of intervals that cover, by kind, and their widths."""
+    """Return the Tally of one simulated suite."""
     rng = np.random.default_rng([seed, 1])
     respondents, family = draw_respondents(rng, args.respondents, args.families)
     slopes, intercepts, code = draw_items(rng, args.items)
     X = answers(rng, respondents, slopes, intercepts)
-    model = fit(X, code)
+    model, tally = fit(X, code), Tally()
     more = draw_items(rng, ENDLESS * args.items)
     endless = fit(answers(rng, respondents, *more[:2]), more[2])
     target = endless.abilities_[:, order_of(endless, more[2])]
-    order, covers, widths = order_of(model, code), {}, {}
+    order = order_of(model, code)
     replicates = bootstrap(model, X, n_replicates=args.replicates, random_state=seed)
-
-    def note(kind, low, high, truth):
-        covers.setdefault(kind, []).append(np.mean((low <= truth) & (truth <= high)))
-        widths.setdefault(kind, []).append(np.mean(high - low))
-
-    table = replicates.ability_table()
+    note_abilities(tally, model, replicates, target, order)
     data = ResponseData.from_wide(X)
     means = Scales.from_labels(code).means(data)
     errors, dof = fisher_errors(model.abilities_, means, family)
     total = np.sqrt(errors**2 + replicates.correlation_errors() ** 2)
-    r = replicates.observed
-    narrow = fisher_interval(r, errors, dof[:, None])
-    wide = fisher_interval(r, total, dof[:, None])
-    for k, d in enumerate(order):
-        note(
-            "ability", table[f"low_dim{d + 1}"], table[f"high_dim{d + 1}"], target[:, k]
-        )
-        error = 1.96 * model.ability_posteriors_.standard_errors[:, d]
-        theta = model.abilities_[:, d]
-        note("ability, posterior only", theta - error, theta + error, target[:, k])
-        ranks = replicates.rank_table(d).loc[model.respondents_]
-        truth = stats.rankdata(-target[:, k])
-        note("rank", ranks["low_rank"], ranks["high_rank"], truth)
-        for kind, (low, high) in (
-            ("correlation", wide),
-            ("correlation, respondents only", narrow),
-        ):
-            note(kind, low[:, d], high[:, d], target_r[:, k])
+    for kind, error in (
+        ("correlation", total),
+        ("correlation, respondents only", errors),
+    ):
+        low, high = fisher_interval(replicates.observed, error, dof[:, None])
+        for k, d in enumerate(order):
+            tally.note(kind, low[:, d], high[:, d], target_r[:, k])
     if args.both:
         others = bootstrap(
             model,
@@ -149,19 +146,35 @@ def one_suite(seed, args, target_r):
             n_replicates=args.replicates,
             random_state=seed,
         )
-        for kind, parts in (
-            ("correlation, two bootstraps", (replicates, others)),
-            ("correlation, bootstrap of respondents", (others,)),
-        ):
-            found = combined_intervals(*parts)
-            for k, d in enumerate(order):
-                note(
-                    kind,
-                    found[f"low_dim{d + 1}"],
-                    found[f"high_dim{d + 1}"],
-                    target_r[:, k],
-                )
-    return covers, widths
+        note_bootstraps(tally, replicates, others, target_r, order)
+    return tally
+
+
+def note_abilities(tally, model, replicates, target, order):
+    """Note the intervals of abilities and ranks."""
+    table = replicates.ability_table()
+    errors = 1.96 * model.ability_posteriors_.standard_errors
+    for k, d in enumerate(order):
+        low, high = table[f"low_dim{d + 1}"], table[f"high_dim{d + 1}"]
+        tally.note("ability", low, high, target[:, k])
+        theta, error = model.abilities_[:, d], errors[:, d]
+        kind = "ability, posterior only"
+        tally.note(kind, theta - error, theta + error, target[:, k])
+        ranks = replicates.rank_table(d).loc[model.respondents_]
+        truth = stats.rankdata(-target[:, k])
+        tally.note("rank", ranks["low_rank"], ranks["high_rank"], truth)
+
+
+def note_bootstraps(tally, items, respondents, target_r, order):
+    """Note the intervals of correlations from a bootstrap of respondents."""
+    for kind, parts in (
+        ("correlation, two bootstraps", (items, respondents)),
+        ("correlation, bootstrap of respondents", (respondents,)),
+    ):
+        found = combined_intervals(*parts)
+        for k, d in enumerate(order):
+            low, high = found[f"low_dim{d + 1}"], found[f"high_dim{d + 1}"]
+            tally.note(kind, low, high, target_r[:, k])
 
 
 def main():
@@ -180,10 +193,12 @@ def main():
         if (seed + 1) % 20 == 0 or seed + 1 == args.suites:
             report = {
                 kind: {
-                    "coverage": round(float(np.mean([c[kind] for c, _ in rows])), 3),
-                    "width": round(float(np.mean([w[kind] for _, w in rows])), 3),
+                    "coverage": round(
+                        float(np.mean([t.covers[kind] for t in rows])), 3
+                    ),
+                    "width": round(float(np.mean([t.widths[kind] for t in rows])), 3),
                 }
-                for kind in rows[0][0]
+                for kind in rows[0].covers
             }
             seconds = round(time.perf_counter() - start)
             print(f"{seed + 1} suites, {seconds} s: {json.dumps(report)}", flush=True)
