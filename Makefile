@@ -1,7 +1,8 @@
 # Everything happens in a virtual environment in .venv; nothing is installed elsewhere.
 #     make demo    fit the synthetic benchmark suite and write its audit to demo-audit/
 #     make test    run the tests
-#     make lint    check style and types
+#     make lint    check style (ruff)
+#     make types   check types (mypy)
 #     make clean   remove the environment and everything built
 
 PYTHON ?= python3
@@ -13,18 +14,20 @@ PYTEST_ARGS ?=
 # One thread per process: the tests already run in several processes.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test lint clean
+.PHONY: help demo test lint types clean
 
 help:
 	@sed -n 's/^#     //p' Makefile
 
-$(BIN)/python:
+# pip comes last into an environment: its presence says that nothing is lacking.
+$(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; say: make PYTHON=python3.12" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) \
+		|| { echo "On Debian: apt install python3-venv" >&2; exit 1; }
 
 # Stamps: an unchanged pyproject.toml means that nothing has to be installed again.
-$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/pip
 	$(PIP) --editable '.[$*]'
 	@touch $@
 
@@ -38,6 +41,8 @@ test: $(VENV)/.installed-test
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-lint
 	$(BIN)/mypy
 
 clean:

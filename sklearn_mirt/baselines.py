@@ -1,7 +1,7 @@
 """Baselines with the API of MIRTClassifier: what a model has to beat.
 
-Means of scores, as in BenchMIRT, and the additive model (respondent + item), which is the
-one that is hard to beat.
+Means of scores, as in BenchMIRT, and the additive model (respondent + item), which is
+the one that is hard to beat.
 """
 
 import warnings
@@ -175,7 +175,7 @@ class AdditiveClassifier(_Baseline):
 
     Parameters
     ----------
-    max_iter : int, default=50
+    max_iter : int, default=200
         Largest number of passes.
     tol : float, default=1e-4
         Stop when no effect moves by more, in logits.
@@ -197,7 +197,7 @@ class AdditiveClassifier(_Baseline):
     curvatures (Laplace approximation; Breslow & Clayton 1993, JASA 88).
     """
 
-    def __init__(self, max_iter=50, tol=1e-4):
+    def __init__(self, max_iter=200, tol=1e-4):
         self.max_iter = max_iter
         self.tol = tol
 
@@ -207,7 +207,13 @@ class AdditiveClassifier(_Baseline):
         effects = [np.zeros(self._n[0]), np.zeros(self._n[1])]
         variances, self._spread = [1.0, 1.0], [None, None]
         codes = (respondent, item)
-        for n_iter in range(self.max_iter):
+        # who has no answers tells nothing of the variances
+        seen = [
+            np.bincount(code, minlength=n) > 0
+            for code, n in zip(codes, self._n, strict=True)
+        ]
+        for n_iter in range(1, self.max_iter + 1):
+            self.n_iter_ = n_iter
             largest = 0.0
             for side in (0, 1):
                 eta = self.intercept_ + effects[0][respondent] + effects[1][item]
@@ -223,22 +229,21 @@ class AdditiveClassifier(_Baseline):
                 largest = max(largest, float(np.abs(step).max()))
                 self._spread[side] = 1 / curvature
                 second = effects[side] ** 2 + self._spread[side]
-                variances[side] = max(float(second.mean()), 1e-6)
-            shift = effects[0].mean()
-            effects[0] -= shift
+                variances[side] = max(float(second[seen[side]].mean()), 1e-6)
+            shift = effects[0][seen[0]].mean()
+            effects[0][seen[0]] -= shift
             self.intercept_ += float(shift)
             if largest < self.tol:
                 break
         else:
             warnings.warn(
-                f"The effects still moved by {largest:.2g} logits after {self.max_iter} "
-                f"passes; raise max_iter or tol={self.tol}",
+                f"The effects still moved by {largest:.2g} logits after "
+                f"{self.max_iter} passes; raise max_iter or tol={self.tol}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         self.respondent_effects_, self.item_effects_ = effects
         self.respondent_variance_, self.item_variance_ = variances
-        self.n_iter_ = n_iter + 1
 
     def _right(self, i, j, unknown):
         j = np.minimum(j, self._n[1])

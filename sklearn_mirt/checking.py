@@ -118,9 +118,10 @@ def _numbers(values, name):
                 continue
             try:
                 float(value)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"The score of {name(k)} is {value!r}, which is not a number"
+            except (TypeError, ValueError) as reason:
+                raise type(reason)(
+                    f"The score of {name(k)} is {value!r}, which is not a number "
+                    f"({reason})"
                 ) from error
         raise
 
@@ -132,7 +133,7 @@ def _outside(values):
 
 
 def checked_scores(scores, name):
-    """Return scores, -1 where missing: int8 where the others are 0 or 1, else float32."""
+    """Return scores, -1 where missing: int8 if the others are 0 or 1, else float32."""
     scores = _numbers(scores, name).ravel()
     k = _outside(scores)
     if k is not None:

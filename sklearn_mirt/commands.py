@@ -144,7 +144,7 @@ def audit(
             labels = ("benchmark", "subset", "category", group_column, subset_column)
             table = read_items(items, labels=labels)
         loaded = read_responses(responses, layout=layout.value, items=table)
-        if table is not None:
+        if items is not None and table is not None:
             table = table.loc[loaded.data.items]
             table = _name_groups(items, table, group_column, subset_column)
         options = _options(dims, rotation, seed, jobs)

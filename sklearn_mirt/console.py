@@ -71,11 +71,13 @@ def benchmark_table(benchmarks) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", overflow="fold")
     for name, row in benchmarks.iterrows():
-        cells = [str(name), f"{int(row['n_items']):,}", f"{row['mean_score']:.2f}"]
-        cells += [_correlation(row[f"r_{d}"], row.get(f"p_{d}", np.nan)) for d in dims]
-        cells.append(str(row["verdict"]))
-        # Text, not str: square brackets in a name are no markup
-        table.add_row(*(c if isinstance(c, Text) else Text(c) for c in cells))
+        table.add_row(
+            Text(str(name)),  # not str: square brackets in a name are no markup
+            f"{int(row['n_items']):,}",
+            f"{row['mean_score']:.2f}",
+            *(_correlation(row[f"r_{d}"], row.get(f"p_{d}", np.nan)) for d in dims),
+            str(row["verdict"]),
+        )
     return table
 
 

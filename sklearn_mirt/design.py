@@ -111,9 +111,9 @@ def _guessing(items, labels, guessing):
     if isinstance(guessing, numbers.Real):
         floors = np.full(len(items), float(guessing))
     else:
-        keys = getattr(guessing, "index", guessing)
-        by_group = isinstance(guessing, Mapping) or hasattr(guessing, "index")
-        if by_group and all(label in keys for label in set(labels)):
+        by_name = dict(guessing) if hasattr(guessing, "keys") else {}
+        if by_name and all(label in by_name for label in set(labels)):
+            guessing = by_name
             floors = np.array([guessing[label] for label in labels], dtype=float)
         else:
             floors = _by_id(items, guessing, "guessing").astype(float)

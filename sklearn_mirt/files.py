@@ -256,19 +256,26 @@ def _read_sideways(table: Table, given: _Given, items):
     return ResponseData.from_wide(scores.T, respondents=respondents, items=ids), notes
 
 
-def _read_long(table: Table, given: _Given, items):
-    found = given.long_columns(table)
-    wanted = {
+def _require_long(table: Table, given: _Given) -> list[int]:
+    """Return the positions of the three columns; refuse if one is not recognised."""
+    accepted = {
         "respondent": RESPONDENT_NAMES,
         "item": ITEM_NAMES,
         "score": SCORE_NAMES,
     }
-    for position, (role, accepted) in zip(found, wanted.items(), strict=True):
+    found = []
+    for role, position in zip(accepted, given.long_columns(table), strict=True):
         if position is None:
             raise FileFormatError(
                 f"{table.path}: no column is recognised as the {role} (one of "
-                f"{', '.join(accepted)}); the columns are {listing(table.names)}"
+                f"{', '.join(accepted[role])}); the columns are {listing(table.names)}"
             )
+        found.append(position)
+    return found
+
+
+def _read_long(table: Table, given: _Given, items):
+    found = _require_long(table, given)
     respondents = table.ids(found[0], "respondent")
     ids = table.ids(found[1], "item")
     scores = table.numbers([found[2]])

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from sklearn_mirt.checking import is_missing
 from sklearn_mirt.data import ResponseData
@@ -97,11 +97,25 @@ def read_answers(estimator, X, y, sample_weight, aggregate=None):
         )
     scores, classes = _scores(y)
     if sample_weight is not None:
-        sample_weight = _check_sample_weight(sample_weight, np.empty((len(y), 1)))
+        sample_weight = _weights(sample_weight, len(y))
     data = ResponseData.from_long(
         respondents, items, scores, weights=sample_weight, aggregate=aggregate
     )
     return data, classes
+
+
+def _weights(sample_weight, n_answers):
+    sample_weight = check_array(
+        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
+    )
+    if sample_weight.shape != (n_answers,):
+        raise ValueError(
+            f"sample_weight has shape {sample_weight.shape}, expected ({n_answers},): "
+            "one weight per answer"
+        )
+    if not sample_weight.any():
+        raise ValueError("There are no answers: every weight in sample_weight is zero")
+    return sample_weight
 
 
 def _plain_target(y):
@@ -124,6 +138,8 @@ def _scores(y):
     if y.dtype.kind == "O" and len(known):
         known = np.array(known.tolist())
     labels = np.unique(known)
+    if not len(labels):
+        raise ValueError("There are no answers: every score of y is missing")
     numeric = labels.dtype.kind in "buif"
     if numeric and len(labels) and labels[0] >= 0 and labels[-1] <= 1:
         right = known.astype(float)

@@ -70,11 +70,10 @@ def _write_pictures(audit, folder: Path) -> None:
     from sklearn_mirt.plots import BenchmarkHeatmapDisplay, DiscriminationDisplay
 
     plt.switch_backend("agg")  # to files only: no window, no display needed
-    displays = {
-        "benchmarks.png": BenchmarkHeatmapDisplay,
-        "discrimination.png": DiscriminationDisplay,
+    figures = {
+        "benchmarks.png": BenchmarkHeatmapDisplay.from_audit(audit).figure_,
+        "discrimination.png": DiscriminationDisplay.from_audit(audit).figure_,
     }
-    for name, display in displays.items():
-        figure = display.from_audit(audit).figure_
+    for name, figure in figures.items():
         figure.savefig(folder / name, dpi=150, bbox_inches="tight")
         plt.close(figure)

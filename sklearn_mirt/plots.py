@@ -124,7 +124,7 @@ class BenchmarkHeatmapDisplay:
             text = "n/a"
             if np.isfinite(value):
                 text = f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
-                text += significance_stars(p[row, column])
+                text += significance_stars(float(p[row, column]))
             ax.text(
                 column,
                 row,
@@ -310,12 +310,12 @@ def _new_axes(size):
 
 def _groups_by_size(labels):
     """Return group names by size, the code of each item, sizes; small ones joined."""
-    names, codes = np.unique(np.asarray(labels, dtype=str), return_inverse=True)
-    counts = np.bincount(codes, minlength=len(names))
+    unique, codes = np.unique(np.asarray(labels, dtype=str), return_inverse=True)
+    counts = np.bincount(codes, minlength=len(unique))
     order = np.argsort(-counts, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    codes, names, counts = rank[codes], names[order].tolist(), counts[order]
+    codes, names, counts = rank[codes], unique[order].tolist(), counts[order]
     if len(names) > _MAX_GROUPS:
         n_joined = len(names) - _MAX_GROUPS + 1
         names = [*names[: _MAX_GROUPS - 1], f"{n_joined} smaller ones"]

@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 LOGISTIC_VARIANCE = np.pi**2 / 3
+
+_BLOCK = 8192  # items at a time, so that temporaries stay small
 ALIGNMENT_METHODS = ("orthogonal", "oblique", "permutation")
 
 
@@ -109,7 +111,7 @@ def find_rotation(
     )[1]
 
 
-def apply_rotation(items, abilities, M):
+def apply_rotation(items, abilities, M, *, overwrite=False):
     """Move item parameters and abilities by one rotation; probabilities stay.
 
     Parameters
@@ -120,6 +122,8 @@ def apply_rotation(items, abilities, M):
         Means, covariances and the prior covariance move.
     M : array-like of shape (n_dims, n_dims)
         Any invertible matrix; the prior covariance need not be the identity.
+    overwrite : bool, default=False
+        Whether the memory of the item covariances may be used for the result.
 
     Returns
     -------
@@ -144,7 +148,9 @@ def apply_rotation(items, abilities, M):
     rotated_items = replace(
         items,
         slopes=items.slopes @ M,
-        covariances=_sandwich(both, items.covariances),
+        covariances=_sandwich(
+            both, items.covariances, out=items.covariances if overwrite else None
+        ),
     )
     rotated_abilities = replace(
         abilities,
@@ -331,8 +337,14 @@ def _standardise(slopes, prior_covariance):
     return slopes / np.sqrt(explained + LOGISTIC_VARIANCE)[:, None]
 
 
-def _sandwich(B, covariance):
+def _sandwich(B, covariance, out=None):
     """Return B @ covariance @ B.T, symmetric to the last bit."""
+    if covariance.ndim == 3 and len(covariance) > _BLOCK:  # without large temporaries
+        out = np.empty(covariance.shape) if out is None else out
+        for start in range(0, len(out), _BLOCK):
+            here = slice(start, start + _BLOCK)
+            out[here] = _sandwich(B, covariance[here])
+        return out
     moved = B @ covariance @ B.T
     return (moved + np.swapaxes(moved, -1, -2)) / 2
 

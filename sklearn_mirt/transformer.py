@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_mirt.abilities import Abilities
@@ -26,8 +27,18 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         Number of ability dimensions. "auto" takes as many as item groups share, by
         :func:`sklearn_mirt.dimensions.choose_dimensions` on at most 200,000 of the
         answers, which adds some 10 s on one core.
-    solver : {"auto", "variational"}, default="auto"
-        How the model is fitted. "auto" is "variational" at present.
+    solver : {"auto", "variational", "quadrature"}, default="auto"
+        How the model is fitted. "quadrature" is exact marginal maximum likelihood, for
+        up to 3 dimensions. "auto" takes it where items are few (up to 100) and
+        respondents many (200, and five for each item), where it is affordable, and
+        where `item_model` or `q_matrix` ask for it; else "variational".
+    item_model : {"2pl", "1pl", "rasch", "3pl"}, default="2pl"
+        Slopes of their own, one common slope (1pl and rasch), or guessing estimated
+        under a prior (3pl). All but the first need the exact solver.
+    q_matrix : array-like of shape (n_items, n_dims), default=None
+        1 where an item measures a dimension, 0 where its slope is fixed at zero; for
+        the exact solver. There is no rotation then, and abilities correlate unless
+        `rotation` is None or an orthogonal one.
     rotation : str or None, default="oblimin"
         Rotation to simple structure, applied once after the fit; it changes no
         probability. "oblimin", "quartimin" and "promax" let dimensions correlate;
@@ -81,6 +92,9 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         Correlation of the abilities in the population; the identity unless the rotation
         is oblique.
     items_, respondents_ : ndarrays of ids
+    constant_items_ : ndarray
+        Ids of the items that all who answered got right, or all wrong. They keep finite
+        parameters, near those of their group's prior.
     item_groups_ : ndarray of shape (n_items,)
         Group of each item.
     groups_ : ndarray of shape (n_groups,)
@@ -88,7 +102,14 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
     item_prior_means_, item_prior_covariances_ : ndarrays
         Learned prior of (a_j, d_j), by group.
     lower_bounds_ : ndarray of shape (n_iter_,)
-        Evidence lower bound after each pass, in nats; it never falls.
+        Evidence lower bound after each pass, in nats; it never falls. Variational fit.
+    log_likelihoods_ : ndarray of shape (n_iter_,)
+        Marginal log-likelihood after each step. Exact fit.
+    exact_fit_ : ExactFit
+        The exact fit before rotation, for scores and fit statistics.
+    standard_errors_ : ndarray of shape (n_items, n_dims + 1)
+        Standard errors of slopes and intercept, the rotation taken as given; NaN where
+        the data do not determine an item. Posterior standard deviations if variational.
     n_dims_ : int
         Number of dimensions, where `n_dims` is "auto" the one that was chosen.
     n_iter_ : int
@@ -127,6 +148,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         n_dims=2,
         *,
         solver="auto",
+        item_model="2pl",
+        q_matrix=None,
         rotation="oblimin",
         item_groups=None,
         guessing=None,
@@ -142,6 +165,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
     ):
         self.n_dims = n_dims
         self.solver = solver
+        self.item_model = item_model
+        self.q_matrix = q_matrix
         self.rotation = rotation
         self.item_groups = item_groups
         self.guessing = guessing
@@ -250,6 +275,7 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
             raise ValueError(
                 f"Expected abilities of shape (n_respondents, {d}), got {theta.shape}"
             )
+        assert_all_finite(theta, input_name="abilities")
         known = Abilities(
             theta,
             np.zeros((len(theta), d, d)),
@@ -330,6 +356,11 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
 
 def _table(estimator, X, reset):
     """ResponseData of a table; columns by name where they have names."""
+    if not (sparse.issparse(X) or hasattr(X, "columns")) and np.ndim(X) != 2:
+        raise ValueError(
+            f"Expected 2D array, got {np.ndim(X)}D array instead: X has one row per "
+            "respondent and one column per item. Reshape your data"
+        )
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     columns = getattr(X, "columns", None)
     if reset:
@@ -339,9 +370,11 @@ def _table(estimator, X, reset):
         items = estimator.items_
         if columns is not None and estimator._named_items:
             _refuse_other_columns(columns, items)
-    index = getattr(X, "index", None)
+    # a list has an "index" too, which is none of ours
+    index = None if columns is None else getattr(X, "index", None)
     if index is not None and not getattr(index, "is_unique", True):
-        index = None  # rows are samples: labels may repeat, as after resampling
+        # rows are samples: labels may repeat, as after resampling
+        index = range(len(index))
     if sparse.issparse(X):
         return ResponseData.from_sparse(X, items=items, require_zeros=reset)
     return ResponseData.from_wide(X, respondents=index, items=items)

@@ -187,7 +187,9 @@ def test_a_quoted_line_end_shifts_no_cell_and_no_line_number(write):
 
 
 texts = st.text(
-    st.characters(codec="utf-8", exclude_characters="\0\r", exclude_categories=("Cs",)),
+    st.characters(
+        codec="utf-8", exclude_characters="\0\r\x1f", exclude_categories=("Cs",)
+    ),
     min_size=1,
     max_size=8,
 ).filter(lambda text: text.strip() == text)
@@ -252,6 +254,7 @@ BAD = {
     "open quote": ('model,q1\n"a,1\nb,0\n', "line 2: a quotation mark is opened"),
     "not utf-8": (b"model,q1\na,1\n\xff\xfe,0\n", "line 3: not UTF-8 text"),
     "binary": (b"model,q1\na\0b,1\n", "line 2: a control character"),
+    "separator": ("model,q1\na,1\nb\x1fc,0\n", "line 3: a control character"),
 }
 
 

@@ -21,11 +21,14 @@ LAYERS = {
         "items",
         "abilities",
         "resampling",
+        "item_model",
+        "item_models",
     },
     "priors": {"priors"},
     "kernels": {"kernels"},
     "runner": {"runner"},
     "solvers": {"solvers"},
+    "exact_fit": {"fit_statistics", "limited_information"},
     "rotation": {"gradient_projection", "rotation"},
     "datasets": {"datasets", "simulation", "suite"},
     "tables": {"tables"},
@@ -44,6 +47,7 @@ LAYERS = {
     "analysis": {
         "selection",
         "scoring",
+        "budgets",
         "adaptive",
         "calibration",
         "diagnostics",
@@ -73,6 +77,7 @@ MAY_IMPORT = {
     "priors": {"kernels", "foundation"},
     "runner": set(),
     "solvers": {"solvers", "foundation", "priors", "kernels", "runner"},
+    "exact_fit": {"exact_fit", "solvers", "foundation"},
     "rotation": {"rotation", "foundation"},
     "datasets": {"datasets", "foundation"},
     "tables": set(),
@@ -204,8 +209,8 @@ def test_importing_the_package_is_quick_after_scikit_learn():
         "import sklearn.base, time; start = time.perf_counter(); import sklearn_mirt; "
         "print(time.perf_counter() - start)"
     )
-    # the best of three: another process may be using the machine
-    assert min(float(_python(code)[0]) for _ in range(3)) < 0.3
+    # three tries: another process may be using the machine
+    assert any(float(_python(code)[0]) < 0.3 for _ in range(3))
 
 
 def test_every_public_name_can_be_imported():

@@ -25,7 +25,7 @@ def get_kernels(device="cpu"):
 
         return CpuKernels()
     if device == "cuda":
-        from sklearn_mirt.kernels.gpu import GpuKernels
+        from sklearn_mirt.kernels.gpu import cuda_kernels
 
-        return GpuKernels()
+        return cuda_kernels()
     raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")

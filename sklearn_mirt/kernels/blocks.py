@@ -20,9 +20,9 @@ from sklearn_mirt.cells import DenseBlock
 from sklearn_mirt.kernels import packing
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class ItemState:
-    """Posterior of all items: means (J, K) and packed second moments (J, L), float64."""
+    """Posterior of all items: means (J, K), float64, and packed second moments (J, L)."""
 
     mean: np.ndarray
     second: np.ndarray
@@ -31,9 +31,9 @@ class ItemState:
         """Return views of the items of a block."""
         return ItemState(self.mean[start:stop], self.second[start:stop])
 
-    def copy(self):
-        """Return an independent copy."""
-        return ItemState(self.mean.copy(), self.second.copy())
+    def empty_like(self):
+        """Return space for another state of the same items."""
+        return ItemState(np.empty_like(self.mean), np.empty_like(self.second))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,9 @@ class ItemTask:
         Prior precision times prior mean.
     groups : (J,) array
         Item group of each item.
-    observed : (J,) boolean array
-        Items with an answer; the others take no part in sums over items.
+    members : dict
+        For each block, by its start: the groups in it and a (groups, items) array of 1
+        where an answered item belongs to the group.
     floor : (J,) array or None
         Guessing floor; None where there is none at all.
     carry : (K, K) array
@@ -67,7 +68,7 @@ class ItemTask:
     prior_precision: np.ndarray
     prior_linear: np.ndarray
     groups: np.ndarray
-    observed: np.ndarray
+    members: dict
     floor: np.ndarray | None
     carry: np.ndarray
     nonnegative: bool = False
@@ -83,6 +84,10 @@ class PassSums:
     group_first: np.ndarray | float = 0.0
     group_second: np.ndarray | float = 0.0
     logdet: float = 0.0
+
+    def on_host(self, kernels):
+        """Return the sums as numpy arrays and numbers."""
+        return PassSums(*(kernels.to_host(part) for part in vars(self).values()))
 
     def __add__(self, other):
         """Return the sums of two blocks."""
@@ -100,8 +105,8 @@ class DenseCellsOperator:
     """Products of a dense block of cells (items, respondents) with small tables."""
 
     def __init__(self, block, kernels):
-        self.scores = kernels.asarray(block.scores)
-        self.weights = None if block.weights is None else kernels.asarray(block.weights)
+        self.scores = block.scores
+        self.weights = block.weights
         self.shape = block.scores.shape
 
     def square(self, items, respondents):
@@ -148,7 +153,9 @@ class SparseCellsOperator:
 
     def spread(self, values, kernels):
         """Return one value per item as one value per observed cell."""
-        return kernels.xp.repeat(values, np.diff(self._place[0]))[None]
+        offsets = self._place[0]
+        item = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        return values[kernels.asarray(item)][None]
 
 
 def cells_operator(block, kernels, n_respondents):
@@ -158,10 +165,17 @@ def cells_operator(block, kernels, n_respondents):
     return SparseCellsOperator(block, kernels, n_respondents)
 
 
-def change_coordinates(items, carry):
-    """Apply a linear change of (slopes, intercept) coordinates in place."""
-    items.mean[:] = items.mean @ carry.T
-    items.second[:] = items.second @ packing.congruence(carry).T
+def on_device(block, kernels):
+    """Return a block whose cells are on the device of the kernels."""
+    weights = None if block.weights is None else kernels.asarray(block.weights)
+    return replace(block, scores=kernels.asarray(block.scores), weights=weights)
+
+
+def change_coordinates(items, carry, out, xp=np):
+    """Write the items after a linear change of (slopes, intercept) to `out`."""
+    xp.matmul(items.mean, xp.asarray(carry.T), out=out.mean)
+    square = xp.asarray(packing.congruence(carry).T, dtype=items.second.dtype)
+    xp.matmul(items.second, square, out=out.second)
 
 
 def weigh_cells(cells, items, task, kernels, kappa=None, with_bound=True):
@@ -170,7 +184,7 @@ def weigh_cells(cells, items, task, kernels, kappa=None, with_bound=True):
     A `kappa` that is given is kept: without a guessing floor it does not change.
     """
     dtype = task.abilities2.dtype
-    doubled = items.second * packing.multiplicity(items.mean.shape[1])
+    doubled = items.second * packing.multiplicity(items.mean.shape[1], kernels.xp)
     omega = cells.square(doubled.astype(dtype), task.abilities2)
     bound = kernels.cell_terms(omega, cells.scores, cells.weights, with_bound)
     if kappa is not None and task.floor is None:
@@ -187,29 +201,40 @@ def weigh_cells(cells, items, task, kernels, kappa=None, with_bound=True):
     return omega, kappa, bound
 
 
-def sweep(block, items, task, kernels):
-    """Update the items of a block in place, then sum what the abilities need.
+def sweep(block, before, after, task, kernels):
+    """Update the items of a block, then sum what the abilities need.
+
+    Parameters
+    ----------
+    block : DenseBlock or SparseBlock
+    before, after : ItemState
+        All items; those of the block are read from `before` and written to `after`.
+    task : ItemTask
+    kernels : Kernels
 
     Returns
     -------
     sums : PassSums
         Its bound is that of the state before the pass.
     """
-    cells, items, task = _enter(block, items, task, kernels)
-    change_coordinates(items, task.carry)
+    cells, before, task = _enter(block, before, task, kernels)
+    items = after.block(block.start, block.stop)
+    change_coordinates(before, task.carry, items, kernels.xp)
     omega, kappa, bound = weigh_cells(cells, items, task, kernels)
     linear = cells.sum_by_item(kappa, task.abilities1)
-    bound += float((items.mean * linear).sum())
+    bound += (items.mean * linear).sum()
     precision = cells.sum_by_item(omega, task.abilities2)
     logdet = _update_items(items, precision, linear, task, kernels)
     omega, kappa, _ = weigh_cells(cells, items, task, kernels, kappa, with_bound=False)
     dtype = task.abilities2.dtype
+    present, member = task.members[block.start]
     return PassSums(
         bound,
         cells.sum_by_respondent(omega, items.second.astype(dtype)),
         cells.sum_by_respondent(kappa, items.mean.astype(dtype)),
-        *_group_sums(items, task),
-        logdet,
+        _scatter(member @ items.mean, present, task, kernels),
+        _scatter(member @ items.second, present, task, kernels),
+        logdet @ member.sum(0),
     )
 
 
@@ -223,8 +248,19 @@ def sum_for_abilities(block, items, task, kernels):
     dtype = task.abilities2.dtype
     moment = cells.sum_by_respondent(omega, items.second.astype(dtype))
     linear = cells.sum_by_respondent(kappa, items.mean.astype(dtype))
-    bound += float((linear * task.abilities1).sum())
+    bound += (linear * task.abilities1).sum()
     return PassSums(bound, moment, linear)
+
+
+def group_members(blocks, groups, observed, kernels):
+    """Return the `members` of :class:`ItemTask`."""
+    members = {}
+    for block in blocks:
+        here = slice(block.start, block.stop)
+        present, local = np.unique(groups[here], return_inverse=True)
+        member = (local == np.arange(len(present))[:, None]) & observed[here]
+        members[block.start] = (present, kernels.asarray(member, dtype=np.float64))
+    return members
 
 
 def _enter(block, items, task, kernels):
@@ -233,7 +269,6 @@ def _enter(block, items, task, kernels):
     task = replace(
         task,
         groups=task.groups[here],
-        observed=task.observed[here],
         floor=None if task.floor is None else task.floor[here],
     )
     cells = cells_operator(block, kernels, len(task.abilities1))
@@ -241,34 +276,29 @@ def _enter(block, items, task, kernels):
 
 
 def _update_items(items, precision, linear, task, kernels):
-    """Posterior of the items given the abilities; log determinant of covariances."""
+    """Posterior of the items given the abilities; log determinants of covariances."""
     precision += task.prior_precision[task.groups]
     linear += task.prior_linear[task.groups]
     mean, covariance, logdet = kernels.solve_gaussian(precision, linear)
     if task.nonnegative:
         mean = kernels.solve_nonnegative(precision, linear, mean)
     items.mean[:] = mean
-    items.second[:] = covariance + packing.outer(mean)
-    return float(logdet[task.observed].sum())
+    items.second[:] = covariance + packing.outer(mean, kernels.xp)
+    return logdet
 
 
-def _group_sums(items, task):
-    """First and packed second moments of the answered items, summed by group."""
-    n_groups = len(task.prior_linear)
-    present, local = np.unique(task.groups, return_inverse=True)
-    member = (local == np.arange(len(present))[:, None]) & task.observed
-    first = np.zeros((n_groups, items.mean.shape[1]))
-    second = np.zeros((n_groups, items.second.shape[1]))
-    first[present] = member @ items.mean
-    second[present] = member @ items.second
-    return first, second
+def _scatter(rows, groups, task, kernels):
+    """Return `rows` at the place of their groups among rows of zeros."""
+    out = kernels.xp.zeros((len(task.prior_linear), rows.shape[1]))
+    out[kernels.asarray(groups)] = rows
+    return out
 
 
 def bound_by_respondent(block, items, task, kernels):
     """Return the bound on the log-likelihood of each respondent's answers, (N,)."""
     cells, items, task = _enter(block, items, task, kernels)
     xp = kernels.xp
-    doubled = items.second * packing.multiplicity(items.mean.shape[1])
+    doubled = items.second * packing.multiplicity(items.mean.shape[1], xp)
     c = xp.sqrt(cells.square(doubled, task.abilities2) + 1e-12)
     eta = cells.square(items.mean, task.abilities1)
     seen = cells.scores >= 0

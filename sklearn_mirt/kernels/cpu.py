@@ -26,6 +26,7 @@ class CpuKernels:
     """The numpy namespace and the compiled cores that the block functions call."""
 
     xp = np
+    block_cells = 2**16  # a block and its omega and kappa stay in the second cache
 
     def asarray(self, array, dtype=None):
         """Return the array on the device, as it is or cast."""
@@ -97,24 +98,8 @@ class CpuKernels:
         return _knowing(logit, scores, weights, floor, out)
 
     def solve_gaussian(self, precision, linear):
-        """Mean, packed covariance and log determinant of Gaussians in canonical form.
-
-        Parameters
-        ----------
-        precision : ndarray of shape (n, k (k + 1) / 2)
-            Packed positive definite precisions.
-        linear : ndarray of shape (n, k)
-            Precision times mean.
-
-        Returns
-        -------
-        mean : (n, k), covariance : (n, k (k + 1) / 2), logdet_covariance : (n,)
-        """
-        n, k = linear.shape
-        mean, covariance = np.empty((n, k)), np.empty((n, k * (k + 1) // 2))
-        logdet = np.empty(n)
-        _solve_gaussian(precision, linear, mean, covariance, logdet)
-        return mean, covariance, logdet
+        """Return :func:`solve_gaussian`."""
+        return solve_gaussian(precision, linear)
 
     def solve_nonnegative(self, precision, linear, start):
         """Return argmin of x' P x / 2 - l' x with all but the last coordinate >= 0."""
@@ -139,6 +124,27 @@ class CpuKernels:
         out = np.zeros((n_respondents, table.shape[1]))
         _sum_by_respondent(cells, table, offsets, respondents, out)
         return out
+
+
+def solve_gaussian(precision, linear):
+    """Mean, packed covariance and log determinant of Gaussians in canonical form.
+
+    Parameters
+    ----------
+    precision : ndarray of shape (n, k (k + 1) / 2)
+        Packed positive definite precisions.
+    linear : ndarray of shape (n, k)
+        Precision times mean.
+
+    Returns
+    -------
+    mean : (n, k), covariance : (n, k (k + 1) / 2), logdet_covariance : (n,)
+    """
+    n, k = linear.shape
+    mean, covariance = np.empty((n, k)), np.empty((n, k * (k + 1) // 2))
+    logdet = np.empty(n)
+    _solve_gaussian(precision, linear, mean, covariance, logdet)
+    return mean, covariance, logdet
 
 
 # ----------------------------------------------------------------- elementwise core
@@ -318,49 +324,101 @@ def _knowing(logit, scores, weights, floor, out):
 # --------------------------------------------------------------------- batched solves
 
 
+# One matrix is too small for vector instructions, so _LANES of them are solved side by
+# side: every scalar of the textbook algorithm is a row of _LANES numbers.
+
+_LANES = 16
+
+
 @jit
-def _factor(packed, k, lower):
-    """Cholesky factor of a packed positive definite matrix."""
+def _load(packed, start, stop, lanes):
+    for j in range(start, stop):
+        for e in range(packed.shape[1]):
+            lanes[e, j - start] = packed[j, e]
+    for e in range(packed.shape[1]):  # idle lanes hold a copy, not garbage
+        for lane in range(stop - start, _LANES):
+            lanes[e, lane] = lanes[e, 0]
+
+
+@jit
+def _factor(low, k, inverse_diagonal, product):
+    """Cholesky factor of packed matrices in place, with 1 / diagonal and its product."""
+    for lane in range(_LANES):
+        product[lane] = 1.0
+    for p in range(k):
+        row = p * (p + 1) // 2
+        for q in range(p + 1):
+            other = q * (q + 1) // 2
+            for r in range(q):
+                for lane in range(_LANES):
+                    low[row + q, lane] -= low[row + r, lane] * low[other + r, lane]
+            if q < p:
+                for lane in range(_LANES):
+                    low[row + q, lane] *= inverse_diagonal[q, lane]
+        for lane in range(_LANES):
+            diagonal = np.sqrt(low[row + p, lane])
+            low[row + p, lane] = diagonal
+            inverse_diagonal[p, lane] = 1.0 / diagonal
+            product[lane] *= diagonal
+
+
+@jit
+def _invert_factor(low, k, inverse_diagonal, inverse):
+    """Inverse of packed lower triangular matrices."""
+    for p in range(k):
+        row = p * (p + 1) // 2
+        for lane in range(_LANES):
+            inverse[row + p, lane] = inverse_diagonal[p, lane]
+        for q in range(p):
+            for lane in range(_LANES):
+                inverse[row + q, lane] = 0.0
+            for r in range(q, p):
+                other = r * (r + 1) // 2
+                for lane in range(_LANES):
+                    inverse[row + q, lane] -= low[row + r, lane] * inverse[other + q, lane]
+            for lane in range(_LANES):
+                inverse[row + q, lane] *= inverse_diagonal[p, lane]
+
+
+@jit
+def _square_inverse(inverse, k, out):
+    """Write inverse' inverse, packed."""
     for p in range(k):
         for q in range(p + 1):
-            value = packed[p * (p + 1) // 2 + q]
-            for r in range(q):
-                value -= lower[p, r] * lower[q, r]
-            if p == q:
-                lower[p, p] = math.sqrt(value)
-            else:
-                lower[p, q] = value / lower[q, q]
+            entry = p * (p + 1) // 2 + q
+            for lane in range(_LANES):
+                out[entry, lane] = 0.0
+            for r in range(p, k):
+                row = r * (r + 1) // 2
+                for lane in range(_LANES):
+                    out[entry, lane] += inverse[row + p, lane] * inverse[row + q, lane]
 
 
 @jit
 def _solve_gaussian(precision, linear, mean, covariance, logdet):
     n, k = linear.shape
-    lower, inverse, x = np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
-    for j in range(n):
-        _factor(precision[j], k, lower)
-        total = 0.0
-        for p in range(k):
-            total -= 2 * math.log(lower[p, p])
-            inverse[p, p] = 1 / lower[p, p]
-            for q in range(p):
+    n_packed = precision.shape[1]
+    low, inverse = np.empty((n_packed, _LANES)), np.empty((n_packed, _LANES))
+    out, inverse_diagonal = np.empty((n_packed, _LANES)), np.empty((k, _LANES))
+    product = np.empty(_LANES)
+    for start in range(0, n, _LANES):
+        stop = min(start + _LANES, n)
+        _load(precision, start, stop, low)
+        _factor(low, k, inverse_diagonal, product)
+        _invert_factor(low, k, inverse_diagonal, inverse)
+        _square_inverse(inverse, k, out)
+        for j in range(start, stop):
+            lane = j - start
+            logdet[j] = -2.0 * math.log(product[lane])
+            for e in range(n_packed):
+                covariance[j, e] = out[e, lane]
+            for p in range(k):
                 value = 0.0
-                for r in range(q, p):
-                    value -= lower[p, r] * inverse[r, q]
-                inverse[p, q] = value / lower[p, p]
-        logdet[j] = total
-        for p in range(k):
-            x[p] = 0.0
-            for q in range(p + 1):
-                x[p] += inverse[p, q] * linear[j, q]
-                value = 0.0
-                for r in range(p, k):
-                    value += inverse[r, p] * inverse[r, q]
-                covariance[j, p * (p + 1) // 2 + q] = value
-        for p in range(k):
-            value = 0.0
-            for r in range(p, k):
-                value += inverse[r, p] * x[r]
-            mean[j, p] = value
+                for q in range(k):
+                    high, less = max(p, q), min(p, q)
+                    entry = high * (high + 1) // 2 + less
+                    value += covariance[j, entry] * linear[j, q]
+                mean[j, p] = value
 
 
 @jit

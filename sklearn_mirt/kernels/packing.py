@@ -2,6 +2,7 @@
 
 The pair (p, q), q <= p, sits at p (p + 1) / 2 + q; the leading D x D block of a K x K
 matrix is then the first D (D + 1) / 2 entries, and its last row the entries after them.
+The array namespace `xp` is numpy or cupy, that of the arrays given.
 """
 
 from functools import lru_cache
@@ -10,34 +11,34 @@ import numpy as np
 
 
 @lru_cache
-def lower_pairs(k):
+def lower_pairs(k, xp=np):
     """Return row and column of each packed entry of a k x k matrix."""
     rows, columns = np.tril_indices(k)
-    return rows, columns
+    return xp.asarray(rows), xp.asarray(columns)
 
 
 @lru_cache
-def multiplicity(k):
+def multiplicity(k, xp=np):
     """Return 1 for diagonal and 2 for off-diagonal packed entries.
 
     The trace of a product of two symmetric matrices is the dot product of their packed
     vectors weighted by it.
     """
-    rows, columns = lower_pairs(k)
-    return np.where(rows == columns, 1.0, 2.0)
+    rows, columns = np.tril_indices(k)
+    return xp.asarray(np.where(rows == columns, 1.0, 2.0))
 
 
-def pack(matrices):
+def pack(matrices, xp=np):
     """Pack (..., k, k) symmetric matrices to (..., k (k + 1) / 2)."""
-    rows, columns = lower_pairs(matrices.shape[-1])
+    rows, columns = lower_pairs(matrices.shape[-1], xp)
     return matrices[..., rows, columns]
 
 
-def unpack(packed):
+def unpack(packed, xp=np):
     """Unpack (..., k (k + 1) / 2) to (..., k, k)."""
     k = size(packed.shape[-1])
-    rows, columns = lower_pairs(k)
-    full = np.empty((*packed.shape[:-1], k, k), dtype=packed.dtype)
+    rows, columns = lower_pairs(k, xp)
+    full = xp.empty((*packed.shape[:-1], k, k), dtype=packed.dtype)
     full[..., rows, columns] = packed
     full[..., columns, rows] = packed
     return full
@@ -48,20 +49,16 @@ def size(n_packed):
     return int(round((np.sqrt(8 * n_packed + 1) - 1) / 2))
 
 
-def outer(vectors):
+def outer(vectors, xp=np):
     """Pack v v' of each row of (n, k) vectors."""
-    rows, columns = lower_pairs(vectors.shape[1])
+    rows, columns = lower_pairs(vectors.shape[1], xp)
     return vectors[:, rows] * vectors[:, columns]
 
 
 def congruence(matrix):
-    """Return the linear map that takes packed S to packed M S M'."""
-    k = matrix.shape[0]
-    rows, columns = lower_pairs(k)
+    """Return the linear map that takes packed S to packed M S M' (on the host)."""
+    rows, columns = lower_pairs(matrix.shape[0])
     left, right = matrix[rows], matrix[columns]
     # (M S M')_pq = sum_rs M_pr S_rs M_qs, the pairs (r, s) and (s, r) folded together
-    folded = left[:, rows] * right[:, columns]
-    folded += np.where(rows == columns, 0.0, 1.0) * (
-        left[:, columns] * right[:, rows]
-    )
-    return folded
+    mirrored = left[:, columns] * right[:, rows]
+    return left[:, rows] * right[:, columns] + np.where(rows == columns, 0, mirrored)

@@ -8,8 +8,10 @@ from sklearn_mirt.kernels.blocks import (
     ItemState,
     ItemTask,
     bound_by_respondent,
+    on_device,
     sum_for_abilities,
 )
+from sklearn_mirt.kernels.cpu import solve_gaussian
 from sklearn_mirt.runner import LocalRunner
 
 _TOL = 1e-8  # prior standard deviations
@@ -54,16 +56,20 @@ def marginal_bounds(data, items, abilities, *, device="cpu", n_jobs=None):
         bounds = runner.map_reduce(
             bound_by_respondent, fold.blocks, fold.items, task, fold.kernels
         )
-    return bounds - _divergence(abilities)
+    return fold.kernels.to_host(bounds) - _divergence(abilities)
 
 
 class _FoldIn:
     def __init__(self, data, items, prior_covariance, kernels):
         mean = items.mean
         second = packing.pack(items.covariances) + packing.outer(mean)
-        self.items, self.kernels = ItemState(mean, second), kernels
-        self.blocks, self.n = data.blocks(), data.n_respondents
-        self.floor = items.guessing if np.any(items.guessing) else None
+        there = kernels.asarray
+        self.items, self.kernels = ItemState(there(mean), there(second)), kernels
+        self.blocks = [
+            on_device(block, kernels) for block in data.blocks(kernels.block_cells)
+        ]
+        self.n = data.n_respondents
+        self.floor = there(items.guessing) if np.any(items.guessing) else None
         self.prior_covariance = prior_covariance
         self.precision = packing.pack(np.linalg.inv(prior_covariance))
 
@@ -72,9 +78,17 @@ class _FoldIn:
         second = packing.outer(first)
         second[:, : covariance.shape[1]] += covariance
         n_items, k = self.items.mean.shape
-        nothing = np.zeros(n_items, dtype=bool)  # items are not updated here
+        unused = np.zeros(n_items, dtype=bool)  # items are not updated here
+        there = self.kernels.asarray
         return ItemTask(
-            first, second, nothing, nothing, nothing, nothing, self.floor, np.eye(k)
+            there(first),
+            there(second),
+            unused,
+            unused,
+            unused,
+            {},
+            self.floor,
+            np.eye(k),
         )
 
     def run(self, runner):
@@ -89,11 +103,11 @@ class _FoldIn:
                 self.items,
                 self.task(mean, covariance),
                 self.kernels,
-            )
+            ).on_host(self.kernels)
             n_packed = covariance.shape[1]
             precision = sums.moment[:, :n_packed] + self.precision
             linear = sums.linear[:, :d] - sums.moment[:, n_packed:-1]
-            new, spread, _ = self.kernels.solve_gaussian(precision, linear)
+            new, spread, _ = solve_gaussian(precision, linear)
             step = np.abs(new - mean).max(1)
             mean[moving], covariance[moving] = new[moving], spread[moving]
             moving &= step > _TOL

@@ -2,22 +2,23 @@
 
 import numpy as np
 
-from sklearn_mirt.kernels.blocks import cells_operator
+from sklearn_mirt.kernels.blocks import cells_operator, on_device
 
 _EXACT = 500  # respondents up to which the Gram matrix is decomposed in full
 _SUBSPACE_ITERATIONS = 8
 _OVERSAMPLING = 8
 
 
-def spectral_start(data, n_dims, kernels, runner):
+def spectral_start(data, n_dims, answered, kernels, runner):
     """Return abilities (n_respondents, n_dims) of unit variance in each dimension.
 
     They are the leading left singular vectors of the answers, standardised by item, 0
     where missing. With many respondents by subspace iteration (Halko, Martinsson & Tropp
-    2011, algorithm 4.4), whose start is seeded.
+    2011, algorithm 4.4), whose start is seeded. The variance is that of the respondents
+    with answers, the boolean array `answered`; the others start at 0.
     """
     n = data.n_respondents
-    blocks = data.blocks()
+    blocks = [on_device(block, kernels) for block in data.blocks(kernels.block_cells)]
     rate = np.concatenate(
         [part for part in runner.map(_rate_block, blocks, n, kernels)]
     )
@@ -25,7 +26,9 @@ def spectral_start(data, n_dims, kernels, runner):
     rng = np.random.default_rng(0)
 
     def gram_product(table):
-        return runner.map_reduce(_gram_block, blocks, table, rate, scale, kernels)
+        table = kernels.asarray(table)
+        product = runner.map_reduce(_gram_block, blocks, table, rate, scale, kernels)
+        return kernels.to_host(product)
 
     if n <= _EXACT:
         vectors = np.linalg.eigh(gram_product(np.eye(n)))[1][:, ::-1]
@@ -42,24 +45,27 @@ def spectral_start(data, n_dims, kernels, runner):
         vectors = np.hstack([vectors, extra])
     largest = np.abs(vectors).argmax(0)
     vectors = vectors * np.sign(vectors[largest, np.arange(n_dims)])
-    spread = vectors.std(0)
+    spread = vectors[answered].std(0)
     return np.where(spread > 1e-12, vectors / np.where(spread > 0, spread, 1), 0.0)
 
 
 def _rate_block(block, n_respondents, kernels):
     """Return the mean score of each item of a block, 0 without answers."""
+    xp = kernels.xp
     cells = cells_operator(block, kernels, n_respondents)
     seen = (cells.scores >= 0).astype(np.float64)
-    one = np.ones((n_respondents, 1))
+    one = xp.ones((n_respondents, 1))
     score = cells.sum_by_item(seen * cells.scores, one)
-    return (score / np.maximum(cells.sum_by_item(seen, one), 1))[:, 0]
+    rate = score / xp.maximum(cells.sum_by_item(seen, one), 1)
+    return kernels.to_host(rate[:, 0])
 
 
 def _gram_block(block, table, rate, scale, kernels):
     """Return Z' Z `table` of one block of standardised answers Z (items, respondents)."""
+    xp = kernels.xp
     cells = cells_operator(block, kernels, len(table))
     here = slice(block.start, block.stop)
-    centred = cells.scores - cells.spread(rate[here], kernels)
-    centred /= cells.spread(scale[here], kernels)
-    centred = np.where(cells.scores >= 0, centred, 0.0)
+    centred = cells.scores - cells.spread(xp.asarray(rate[here]), kernels)
+    centred = centred / cells.spread(xp.asarray(scale[here]), kernels)
+    centred = xp.where(cells.scores >= 0, centred, 0.0)
     return cells.sum_by_respondent(centred, cells.sum_by_item(centred, table))

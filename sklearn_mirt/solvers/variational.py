@@ -28,9 +28,12 @@ from sklearn_mirt.kernels.blocks import (
     ItemState,
     ItemTask,
     change_coordinates,
+    group_members,
+    on_device,
     sum_for_abilities,
     sweep,
 )
+from sklearn_mirt.kernels.cpu import solve_gaussian
 from sklearn_mirt.priors import GroupPrior, ability_divergence
 from sklearn_mirt.runner import LocalRunner
 from sklearn_mirt.solvers.acceleration import Extrapolation
@@ -38,7 +41,10 @@ from sklearn_mirt.solvers.base import Solver, SolverResult
 from sklearn_mirt.solvers.start import spectral_start
 
 _DOUBLE_BELOW = 10**6  # cells up to which products in float64 cost nothing to speak of
-_PLAIN_BELOW = 10**5  # cells up to which passes are too cheap to be worth saving
+_SMALL = 10**5  # cells up to which passes are too cheap to be worth saving
+_PLAIN_PASSES_SMALL = 100  # before the first jump in small data
+_NEAR = 1e-4  # gain, in nats per answer, after which a fall means the summit
+_CHUNK = 8192  # items at a time where temporaries would be large
 _PLAIN_PASSES = 5  # before the first jump: the first passes are large steps anyway
 
 
@@ -57,9 +63,9 @@ class VariationalSolver(Solver):
         up to a million cells.
     device : {"cpu", "cuda"}
     n_jobs : int or None
-    accelerate : bool or None
-        Whether passes are extrapolated (solvers/acceleration.py). None: where there are
-        more than 100,000 cells.
+    accelerate : bool
+        Whether passes are extrapolated (solvers/acceleration.py): after the first 5, or
+        after 100 where there are at most 100,000 cells.
     """
 
     max_iter: int = 100
@@ -67,7 +73,7 @@ class VariationalSolver(Solver):
     dtype: str = "auto"
     device: str = "cpu"
     n_jobs: int | None = None
-    accelerate: bool | None = None
+    accelerate: bool = True
     name: str = field(default="variational", init=False)
 
     def solve(self, data, n_dims, design, *, start=None, callback=None):
@@ -76,15 +82,16 @@ class VariationalSolver(Solver):
         runner = LocalRunner(self.n_jobs)
         with runner.running():
             fit = _Fit(data, n_dims, design, kernels, runner, self._products(data))
-            fit.accelerate = self._accelerates(data)
+            fit.plain_passes = self._plain_passes(data)
             fit.begin(start)
             converged = fit.run(self.max_iter, self.tol, callback)
         return fit.result(converged)
 
-    def _accelerates(self, data):
-        if self.accelerate is None:
-            return data.n_respondents * data.n_items > _PLAIN_BELOW
-        return self.accelerate
+    def _plain_passes(self, data):
+        if not self.accelerate:
+            return np.inf
+        small = data.n_respondents * data.n_items <= _SMALL
+        return _PLAIN_PASSES_SMALL if small else _PLAIN_PASSES
 
     def _products(self, data):
         if self.dtype == "auto":
@@ -109,10 +116,6 @@ class _State:
     divergence: float = np.inf
     jumped: bool = False  # extrapolated: items are behind, the bound is not known
 
-    def snapshot(self):
-        """Return a copy that the next pass does not write to."""
-        return replace(self, items=self.items.copy())
-
 
 class _Fit:
     """One fit: the constant data, the current state, the trace of the bound."""
@@ -120,7 +123,9 @@ class _Fit:
     def __init__(self, data, n_dims, design, kernels, runner, dtype):
         self.data, self.design, self.n_dims = data, design, n_dims
         self.kernels, self.runner, self.dtype = kernels, runner, dtype
-        self.blocks = data.blocks()
+        self.blocks = [
+            on_device(block, kernels) for block in data.blocks(kernels.block_cells)
+        ]
         (item_weight, respondent_weight), _ = data.sums()
         self.observed = item_weight > 0
         self.answered = respondent_weight > 0
@@ -129,8 +134,9 @@ class _Fit:
         self.counts = np.bincount(
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
+        self.members = group_members(self.blocks, design.groups, self.observed, kernels)
         self.trace = []
-        self.accelerate = False
+        self.plain_passes = np.inf
 
     # ------------------------------------------------------------------------- start
 
@@ -140,21 +146,27 @@ class _Fit:
 
     def _cold_start(self):
         d, n_items = self.n_dims, self.data.n_items
-        mean = spectral_start(self.data, d, self.kernels, self.runner)
+        mean = spectral_start(self.data, d, self.answered, self.kernels, self.runner)
         second = packing.pack(0.5 * np.eye(d + 1))
         return _State(
-            ItemState(np.zeros((n_items, d + 1)), np.tile(second, (n_items, 1))),
+            self._items(np.zeros((n_items, d + 1)), np.tile(second, (n_items, 1))),
             np.eye(d + 1),
             mean,
             np.tile(packing.pack(0.05 * np.eye(d)), (len(mean), 1)),
             GroupPrior.vague(self.design.n_groups, d),
         )
 
+    def _items(self, mean, second):
+        # second moments go into products of this type anyway; in float32 they halve
+        # what a large fit keeps
+        there = self.kernels.asarray
+        return ItemState(there(mean), there(second, dtype=self.dtype))
+
     def _warm_start(self, start):
         mean = start.items.mean
         second = packing.pack(start.items.covariances) + packing.outer(mean)
         return _State(
-            ItemState(mean.copy(), second),
+            self._items(mean, second),
             np.eye(self.n_dims + 1),
             start.abilities.mean,
             packing.pack(start.abilities.covariances),
@@ -166,16 +178,16 @@ class _Fit:
     def run(self, max_iter, tol, callback=None):
         """Pass until the bound settles; return whether it did.
 
-        The bound of a state becomes known during the next pass. Whatever is not an exact
-        ascent is held against it: a jump of the acceleration, and the empirical-Bayes
-        step, which is shrunk. Should the bound fall, the fit returns to the state before;
-        after a fall without a jump it goes on with the prior held, where every step is
-        an exact ascent.
+        The bound of a state becomes known during the next pass. Two steps are no exact
+        ascent: a jump of the acceleration, and the empirical-Bayes step, which is shrunk.
+        Should the bound fall, the fit returns to the state before. After a jump it goes
+        on without it; when the bound had all but settled it stops at this summit; else
+        it goes on with the prior held, where every step is an exact ascent.
         """
-        jumps = Extrapolation() if self.accelerate else None
+        jumps = Extrapolation() if np.isfinite(self.plain_passes) else None
         kept, learn_prior, settled = None, True, False
         for n_iter in range(max_iter):
-            before = self.state.snapshot()
+            before = self.state
             bound = self._pass(learn_prior)
             if n_iter == 0 or before.jumped:
                 continue  # no bound to compare: nothing learned yet, or amid a jump
@@ -184,8 +196,8 @@ class _Fit:
                     self.state = jumps.undo()
                     continue
                 self.state = kept
-                if not learn_prior:
-                    return True  # a fall by rounding: nothing is left to gain
+                if not learn_prior or self._last_gain() < _NEAR * self.n_answers:
+                    return True
                 learn_prior, jumps = False, None
                 self.trace.pop()  # the next pass finds it again
                 continue
@@ -193,7 +205,7 @@ class _Fit:
             kept = before
             if settled:
                 break
-            if jumps is not None and n_iter >= _PLAIN_PASSES:
+            if jumps is not None and n_iter >= self.plain_passes:
                 self.state = jumps.propose(self.state)
         if self.state.jumped:
             self.state = jumps.undo()
@@ -204,28 +216,31 @@ class _Fit:
             settled = self._record(bound, tol, callback) or settled
         return settled
 
+    def _last_gain(self):
+        return self.trace[-1] - self.trace[-2] if len(self.trace) > 1 else np.inf
+
     def _record(self, bound, tol, callback):
         """Add a bound to the trace; return whether its gain is under the tolerance."""
-        gain = bound - self.trace[-1] if self.trace else np.inf
         self.trace.append(bound)
         if callback is not None:
             callback(len(self.trace), bound)
-        return gain < tol * self.n_answers
+        return self._last_gain() < tol * self.n_answers
 
     def _task(self):
-        state, k = self.state, self.n_dims + 1
+        state = self.state
         first = np.column_stack([state.mean, np.ones(len(state.mean))])
         second = packing.outer(first)
         second[:, : state.covariance.shape[1]] += state.covariance
         precision, linear = state.prior.canonical()
+        there = self.kernels.asarray
         return ItemTask(
-            first.astype(self.dtype),
-            second.astype(self.dtype),
-            precision,
-            linear,
-            self.design.groups,
-            self.observed,
-            self.floor,
+            there(first, dtype=self.dtype),
+            there(second, dtype=self.dtype),
+            there(precision),
+            there(linear),
+            there(self.design.groups),
+            self.members,
+            None if self.floor is None else there(self.floor),
             state.carry,
             self.design.positive_slopes,
         )
@@ -233,9 +248,10 @@ class _Fit:
     def _pass(self, learn_prior):
         """Move to the next state; return the bound of the one before."""
         state, task = self.state, self._task()
+        items = state.items.empty_like()
         sums = self.runner.map_reduce(
-            sweep, self.blocks, state.items, task, self.kernels
-        )
+            sweep, self.blocks, state.items, items, task, self.kernels
+        ).on_host(self.kernels)
         bound = sums.bound - state.divergence
         mean, covariance, logdet = self._update_abilities(sums)
         scale, center = self._ability_moments(mean, covariance)
@@ -252,17 +268,24 @@ class _Fit:
         divergence = prior.divergence(
             self.counts, first, second, sums.logdet + stretch
         ) + ability_divergence(mean, covariance, logdet)
-        self.state = _State(state.items, carry, mean, covariance, prior, divergence)
+        self.state = _State(items, carry, mean, covariance, prior, divergence)
         return bound
 
     def _evaluate(self):
         """Bound of the current state, whose items get what they are owed."""
-        change_coordinates(self.state.items, self.state.carry)
-        self.state = replace(self.state, carry=np.eye(self.n_dims + 1))
+        self._settle_items()
         sums = self.runner.map_reduce(
             sum_for_abilities, self.blocks, self.state.items, self._task(), self.kernels
-        )
+        ).on_host(self.kernels)
         return sums.bound - self.state.divergence
+
+    def _settle_items(self):
+        """Give the items what they are owed."""
+        items = self.state.items.empty_like()
+        xp = self.kernels.xp
+        change_coordinates(self.state.items, self.state.carry, items, xp)
+        carry = np.eye(self.n_dims + 1)
+        self.state = replace(self.state, items=items, carry=carry)
 
     def _update_abilities(self, sums):
         """Posterior of the abilities given the items, prior N(0, I)."""
@@ -270,7 +293,7 @@ class _Fit:
         n_packed = d * (d + 1) // 2
         precision = sums.moment[:, :n_packed] + packing.pack(np.eye(d))
         linear = sums.linear[:, :d] - sums.moment[:, n_packed:-1]
-        return self.kernels.solve_gaussian(precision, linear)
+        return solve_gaussian(precision, linear)
 
     def _ability_moments(self, mean, covariance):
         """Square root of the average second moment, and mean, over who answered."""
@@ -292,10 +315,10 @@ class _Fit:
 
     def result(self, converged):
         """Return the current state as a SolverResult."""
+        self._settle_items()
         state, data = self.state, self.data
-        change_coordinates(state.items, state.carry)
-        mean = state.items.mean
-        covariances = packing.unpack(state.items.second - packing.outer(mean))
+        mean = self.kernels.to_host(state.items.mean)
+        covariances = _covariances(mean, self.kernels.to_host(state.items.second))
         unseen = ~self.observed
         mean[unseen] = state.prior.means[self.design.groups[unseen]]
         covariances[unseen] = state.prior.covariances[self.design.groups[unseen]]
@@ -324,6 +347,16 @@ def _standardise(mean, covariance, logdet, scale, center):
         covariance @ packing.congruence(inverse).T,
         logdet - 2 * np.log(np.diagonal(scale)).sum(),
     )
+
+
+def _covariances(mean, second):
+    """Full covariances (n, k, k) of means and packed second moments."""
+    n, k = mean.shape
+    out = np.empty((n, k, k))
+    for start in range(0, n, _CHUNK):  # without large temporaries
+        here = slice(start, start + _CHUNK)
+        out[here] = packing.unpack(second[here] - packing.outer(mean[here]))
+    return out
 
 
 def _item_coordinates(scale, center):

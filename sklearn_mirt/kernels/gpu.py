@@ -1,0 +1,141 @@
+"""Kernels written in array operations only: for CuPy, and with numpy for its tests."""
+
+import numpy as np
+
+from sklearn_mirt.kernels import packing
+
+_DESCENT_STEPS = 200
+
+
+def cuda_kernels():
+    """Return the kernels of the current CUDA device.
+
+    Raises
+    ------
+    RuntimeError
+        CuPy is not installed, or no device answers.
+    """
+    try:
+        import cupy
+        from cupyx.scipy import sparse
+    except ImportError as error:
+        raise RuntimeError(
+            "device='cuda' needs CuPy, which is not installed; install the extra "
+            "'gpu' (sklearn-mirt[gpu]) or use device='cpu'"
+        ) from error
+    try:
+        n_devices = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise RuntimeError(
+            f"device='cuda' found no usable device ({error}); a process forked after "
+            "CUDA was started has none: start it by spawn"
+        ) from error
+    if n_devices == 0:
+        raise RuntimeError("device='cuda' found no device; use device='cpu'")
+    return ArrayKernels(cupy, sparse.csr_matrix)
+
+
+class ArrayKernels:
+    """The kernels of kernels/cpu.py in operations of an array namespace.
+
+    Parameters
+    ----------
+    xp : module
+        cupy, or numpy in tests.
+    csr : type
+        Compressed-row matrix of the namespace.
+    """
+
+    block_cells = 2**24  # few large launches
+
+    def __init__(self, xp, csr):
+        self.xp = xp
+        self._csr = csr
+
+    def asarray(self, array, dtype=None):
+        """Return the array on the device."""
+        return self.xp.asarray(array, dtype=dtype)
+
+    def to_host(self, array):
+        """Return the array, or number, on the host."""
+        return array.get() if hasattr(array, "get") else array
+
+    def cell_terms(self, square, scores, weights, with_bound=True):
+        """Turn E[eta^2] into Polya-Gamma weights; see ``CpuKernels.cell_terms``."""
+        xp = self.xp
+        c = xp.sqrt(square + square.dtype.type(1e-12))
+        u = -xp.expm1(-c)  # 1 - exp(-c)
+        weight = self._weight(scores, weights, square.dtype)
+        square[...] = weight * u / ((2 - u) * (2 * c))
+        if not with_bound:
+            return 0.0
+        terms = weight * (c / 2 + xp.log(2 - u))
+        return -terms.sum(dtype=np.float64)
+
+    def centred_scores(self, scores, weights, out):
+        """Write w (y - 1/2), 0 where missing, to `out` and return it."""
+        out[...] = self._weight(scores, weights, out.dtype) * (scores - 0.5)
+        return out
+
+    def knowing_scores(self, logit, scores, weights, floor, out):
+        """Share right answers with guessing; see ``CpuKernels.knowing_scores``."""
+        xp = self.xp
+        share = xp.clip(1 / (1 + floor * xp.exp(-logit)), 1e-12, 1 - 1e-12)
+        lucky = (1 - share) * xp.log(xp.maximum(floor, 1e-300))
+        entropy = -share * xp.log(share) - (1 - share) * xp.log1p(-share)
+        terms = scores * (lucky + entropy) + (1 - scores) * xp.log1p(-floor)
+        share = xp.where(floor > 0, share, 1.0)
+        weight = self._weight(scores, weights, np.float64)
+        out[...] = weight * (scores * share - 0.5)
+        return xp.where(floor > 0, weight * terms, 0.0).sum(dtype=np.float64)
+
+    def _weight(self, scores, weights, dtype):
+        seen = (scores >= 0).astype(dtype)
+        return seen if weights is None else seen * weights
+
+    def solve_gaussian(self, precision, linear):
+        """Mean, packed covariance and log determinant from canonical form."""
+        xp = self.xp
+        full = packing.unpack(precision, xp)
+        covariance = xp.linalg.inv(full)
+        lower = xp.linalg.cholesky(full)
+        logdet = -2 * xp.log(xp.diagonal(lower, axis1=1, axis2=2)).sum(1)
+        mean = (covariance @ linear[:, :, None])[:, :, 0]
+        return mean, packing.pack(covariance, xp), logdet
+
+    def solve_nonnegative(self, precision, linear, start):
+        """Return argmin of x' P x / 2 - l' x with all but the last coordinate >= 0."""
+        xp = self.xp
+        full = packing.unpack(precision, xp)
+        x = start.copy()
+        k = x.shape[1]
+        x[:, : k - 1] = xp.maximum(x[:, : k - 1], 0)
+        for _ in range(_DESCENT_STEPS):
+            for p in range(k):
+                gradient = (full[:, p] * x).sum(1) - linear[:, p]
+                x[:, p] -= gradient / full[:, p, p]
+                if p < k - 1:
+                    x[:, p] = xp.maximum(x[:, p], 0)
+        return x
+
+    def gather_square(self, items2, abilities2, offsets, respondents):
+        """Return items . respondents of the cells of a sparse block."""
+        xp = self.xp
+        item = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        return (items2[xp.asarray(item)] * abilities2[xp.asarray(respondents)]).sum(1)
+
+    def sum_by_item(self, cells, table, offsets, respondents):
+        """Return sum over the cells of each item of cell times row of `table`."""
+        matrix = self._matrix(cells, offsets, respondents, len(table))
+        return (matrix @ table).astype(np.float64)
+
+    def sum_by_respondent(self, cells, table, offsets, respondents, n_respondents):
+        """Return sum over the cells of each respondent of cell times item row."""
+        matrix = self._matrix(cells, offsets, respondents, n_respondents)
+        return (matrix.T @ table).astype(np.float64)
+
+    def _matrix(self, cells, offsets, respondents, n_respondents):
+        xp = self.xp
+        shape = (len(offsets) - 1, n_respondents)
+        parts = (cells, xp.asarray(respondents), xp.asarray(offsets))
+        return self._csr(parts, shape=shape)
