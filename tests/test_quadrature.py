@@ -249,6 +249,15 @@ def test_too_few_iterations_warn(data):
         fit_quadrature(data, settings=ExactSettings(max_iter=1, n_em=0, tol=1e-12))
 
 
+def test_errors_that_need_too_much_memory_are_left_out_with_a_warning(data):
+    settings = ExactSettings(nodes="adaptive", max_memory=5_000)
+    with pytest.warns(ResponseDataWarning, match="are left out"):
+        fit = fit_quadrature(data, settings=settings)
+    assert fit.information is None
+    with pytest.raises(ValueError, match="no standard errors"):
+        fit.parameter_table()
+
+
 def test_memory_estimate_grows_with_nodes_and_patterns():
     counts = np.full(100, 2)
     small = estimate_memory(1000, 961, counts, 2)

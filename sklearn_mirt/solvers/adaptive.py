@@ -62,20 +62,33 @@ class AdaptiveLikelihood:
         self._last: _Expectation | None = None
 
     def prepare(self, free: np.ndarray) -> None:
-        """Centre and scale the nodes at the posteriors under these parameters."""
+        """Centre and scale the nodes at the posteriors under these parameters.
+
+        First at modes; these are off centre for skewed posteriors, so then at mean and
+        covariance. Nodes that are near already only take the second step, twice.
+        """
+        if self.centre is None:
+            self._start_at_modes(free)
+            self._move_to_moments(free)
+        else:
+            self._move_to_moments(free)
+            self._move_to_moments(free)
+
+    def _start_at_modes(self, free):
         likelihood = AbilityLikelihood(self.spec, self.spec.expand(free), self.table)
         n, n_dims = self.table.n_patterns, self.spec.n_dims
-        centre, factor = np.zeros((n, n_dims)), np.empty((n, n_dims, n_dims))
+        self.centre, self.factor = np.zeros((n, n_dims)), np.empty((n, n_dims, n_dims))
         for rows in self._chunks():
-            start = None if self.centre is None else self.centre[rows]
-            centre[rows] = posterior_modes(likelihood, rows, start)
-            _, information = likelihood.derivatives(centre[rows], rows, expected=True)
+            modes = posterior_modes(likelihood, rows)
+            _, information = likelihood.derivatives(modes, rows, expected=True)
             covariance = np.linalg.inv(information + likelihood.precision)
-            factor[rows] = np.linalg.cholesky(covariance)
-        self.centre, self.factor, self._last = centre, factor, None
-        # modes are off centre for skewed posteriors: move to the mean and covariance
+            self.centre[rows] = modes
+            self.factor[rows] = np.linalg.cholesky(covariance)
+
+    def _move_to_moments(self, free):
         mean, covariance, _ = self.moments(free)
-        self.centre, self.factor = mean, _safe_cholesky(covariance, factor)
+        self.centre = mean
+        self.factor = _safe_cholesky(covariance, self.factor)
         self._last = None
 
     def reset(self) -> None:

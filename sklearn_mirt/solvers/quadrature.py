@@ -305,15 +305,15 @@ class _Problem:
         """Alternate between climbing on each respondent's nodes and moving them."""
         settings = self.settings
         likelihood = AdaptiveLikelihood(table, spec, *self._rule())
-        for _ in range(_MAX_MOVES):
+        for k in range(_MAX_MOVES):
             before = state.objective
             likelihood.prepare(state.free)
-            em_steps(likelihood, state, 2 if np.isfinite(before) else 4, settings.tol)
-            quasi_newton(likelihood, state, settings.tol, settings.max_iter)
-            if (
-                abs(state.objective - before) < 1e-4
-                or state.n_iter >= settings.max_iter
-            ):
+            # nodes are about to move: the first climb need not be exact
+            tol = settings.tol if k else max(settings.tol, 1e-2)
+            em_steps(likelihood, state, 1 if k else settings.n_em, tol)
+            quasi_newton(likelihood, state, tol, settings.max_iter)
+            settled = abs(state.objective - before) < 1e-4
+            if (k and settled) or state.n_iter >= settings.max_iter:
                 break
         likelihood.prepare(state.free)
         return likelihood
@@ -347,17 +347,35 @@ class _Problem:
             grid = nodes.grid_nodes(n_dims, n_points, limit)
         return FixedNodeLikelihood(table, spec, *grid)
 
-    def _polish_is_cheap(self, likelihood) -> bool:
+    def _wants_information(self, likelihood) -> bool:
+        """Whether to compute the observed information: asked for, or a cheap polish."""
+        if self.settings.standard_errors:
+            return self._errors_fit_in_memory(likelihood)
         if likelihood.adaptive:
             return False
         n_columns = likelihood.table.indicators.shape[1]
         work = likelihood.table.n_patterns * len(likelihood.nodes) * n_columns**2
         return work <= _NEWTON_MAX_WORK
 
+    def _errors_fit_in_memory(self, likelihood) -> bool:
+        needed = 8 * 4 * len(likelihood.spec.template) ** 2
+        if not likelihood.adaptive:
+            width = likelihood.table.indicators.shape[1] + 1
+            needed += 8 * len(likelihood.nodes) * width**2
+        if needed <= self.settings.max_memory:
+            return True
+        warnings.warn(
+            f"Standard errors of {likelihood.spec.n_free:,} parameters would need about "
+            f"{needed / 2**30:.1f} GiB and are left out; raise max_memory for them.",
+            ResponseDataWarning,
+            stacklevel=4,
+        )
+        return False
+
     def _finish(self, likelihood, state, prepared) -> ExactFit:
         spec, settings = prepared.spec, self.settings
         information = None
-        if settings.standard_errors or self._polish_is_cheap(likelihood):
+        if self._wants_information(likelihood):
             if not likelihood.adaptive:
                 likelihood.prepare(state.free)
             information = newton_finish(likelihood, state, observed_information)
