@@ -112,19 +112,6 @@ class AdaptiveLikelihood:
         scale = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(1)
         return nodes, self.log_base + scale[:, None]
 
-    def _answers(self, rows):
-        """Yield, per block, one-hot answers (J, K, n) with unanswered cells zero."""
-        table = self.table
-        for block, (columns, items) in zip(
-            self.spec.blocks, table.column_slices(), strict=True
-        ):
-            hot = table.indicators[rows][:, columns]
-            hot = hot.reshape(len(rows), len(block.items), -1).transpose(1, 2, 0)
-            total = np.ones((len(block.items), len(rows)))
-            if table.mask is not None:
-                total = table.mask[rows][:, items].T
-            yield np.concatenate([total[:, None] - hot.sum(1, keepdims=True), hot], 1)
-
     def _expectations(self, free):
         """Yield (rows, nodes, log marginal, posterior, [(log_p, first, hot)])."""
         items, latent = self.spec.unpack(self.spec.expand(free))
@@ -135,7 +122,7 @@ class AdaptiveLikelihood:
             log_joint = log_joint + self.spec.latent.log_density(latent, nodes)
             parts = []
             for block, params, hot in zip(
-                self.spec.blocks, items, self._answers(rows), strict=True
+                self.spec.blocks, items, self.table.answers(rows), strict=True
             ):
                 log_p, first = block.model.tables(params, flat)
                 by_node = log_p.reshape(*log_p.shape[:2], len(rows), n_points)

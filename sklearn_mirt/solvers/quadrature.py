@@ -365,15 +365,15 @@ class _Problem:
         if needed <= self.settings.max_memory:
             return True
         warnings.warn(
-            f"Standard errors of {likelihood.spec.n_free:,} parameters would need about "
-            f"{needed / 2**30:.1f} GiB and are left out; raise max_memory for them.",
+            f"Standard errors of {likelihood.spec.n_free:,} parameters would need "
+            f"about {needed / 2**30:.1f} GiB and are left out; raise max_memory for them.",
             ResponseDataWarning,
             stacklevel=4,
         )
         return False
 
     def _finish(self, likelihood, state, prepared) -> ExactFit:
-        spec, settings = prepared.spec, self.settings
+        spec = prepared.spec
         information = None
         if self._wants_information(likelihood):
             if not likelihood.adaptive:
