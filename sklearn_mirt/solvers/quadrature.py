@@ -365,8 +365,8 @@ class _Problem:
         if needed <= self.settings.max_memory:
             return True
         warnings.warn(
-            f"Standard errors of {likelihood.spec.n_free:,} parameters would need "
-            f"about {needed / 2**30:.1f} GiB and are left out; raise max_memory for them.",
+            f"Standard errors of {likelihood.spec.n_free:,} parameters need about "
+            f"{needed / 2**30:.1f} GiB and are left out; raise max_memory for them.",
             ResponseDataWarning,
             stacklevel=4,
         )
