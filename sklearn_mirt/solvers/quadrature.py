@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklearn_mirt.exceptions import NotConvergedWarning, ResponseDataWarning
+from sklearn_mirt.kernels import get_kernels
 from sklearn_mirt.solvers import checks, nodes
 from sklearn_mirt.solvers.adaptive import AdaptiveLikelihood
 from sklearn_mirt.solvers.design import ORDERED, ExactModel, prepare
@@ -71,6 +72,8 @@ class ExactSettings:
         Seed of the starts after the first.
     max_memory : int
         Bytes that may be allocated.
+    device : {"cpu", "cuda"}
+        Where patterns meet fixed nodes; adaptive nodes are always the CPU's.
     """
 
     nodes: str = "auto"
@@ -83,6 +86,7 @@ class ExactSettings:
     n_starts: int = 1
     random_state: int = 0
     max_memory: int = 4 * 2**30
+    device: str = "cpu"
 
 
 def fit_quadrature(
@@ -345,7 +349,8 @@ class _Problem:
             grid = nodes.gauss_hermite_nodes(n_dims, n_points)
         else:
             grid = nodes.grid_nodes(n_dims, n_points, limit)
-        return FixedNodeLikelihood(table, spec, *grid)
+        kernels = get_kernels(settings.device)
+        return FixedNodeLikelihood(table, spec, *grid, kernels)
 
     def _wants_information(self, likelihood) -> bool:
         """Whether to compute the observed information: asked for, or a cheap polish."""
