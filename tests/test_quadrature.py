@@ -199,6 +199,16 @@ def test_perfectly_ordered_answers_give_finite_values_and_a_warning():
     assert np.abs(fit.slopes).max() < 25.0
 
 
+def test_known_slopes_of_any_size_are_left_alone(data):
+    slopes = np.full((8, 1), np.nan)
+    slopes[1] = 30.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResponseDataWarning)
+        fit = fit_quadrature(data, model=ExactModel(fixed={"slopes": slopes}))
+    assert fit.slopes[1, 0] == 30.0
+    assert fit.log_prior == 0.0
+
+
 def test_unconnected_parts_are_named():
     data, _, _ = simulate(n=60, n_items=6)
     data[:30, :3], data[30:, 3:] = np.nan, np.nan

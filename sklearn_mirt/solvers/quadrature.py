@@ -145,6 +145,11 @@ def fit_quadrature(
     settings = settings or ExactSettings()
     nodes.check_n_dims(model.n_dims)
     responses = np.asarray(responses, dtype=float)
+    if responses.ndim != 2:
+        raise ValueError(
+            "responses must be a table, one row per respondent and one column per "
+            f"item; got {responses.ndim} dimension(s)."
+        )
     respondents = _ids(respondents, len(responses))
     items = _ids(items, responses.shape[1])
     checks.warn_unconnected(responses, respondents, items)
@@ -171,7 +176,13 @@ def _ids(ids, n: int) -> np.ndarray:
 
 def _runaway(fit: ExactFit) -> np.ndarray:
     """Return positions of items whose free slopes have grown out of all measure."""
-    return np.flatnonzero(np.abs(fit.slopes).max(1) > _RUNAWAY_SLOPE)
+    n_dims = fit.spec.n_dims
+    found = []
+    for item, _, where in fit.item_positions():
+        free = fit.spec.index[where][:n_dims] >= 0
+        if (np.abs(fit.slopes[item]) > _RUNAWAY_SLOPE)[free].any():
+            found.append(item)
+    return np.array(found, dtype=int)
 
 
 def _restrain(problem, fit, callback):
@@ -182,7 +193,10 @@ def _restrain(problem, fit, callback):
             break
         held = tuple({*problem.model.held, *runaway.tolist()})
         problem = replace(problem, model=replace(problem.model, held=held))
-        fit = problem.best_fit(callback)
+        with warnings.catch_warnings():
+            # the first fit has said all there is to warn of
+            warnings.simplefilter("ignore", ResponseDataWarning)
+            fit = problem.best_fit(callback)
     if problem.model.held:
         names = checks.name_some(fit.items[sorted(problem.model.held)])
         warnings.warn(
