@@ -176,17 +176,16 @@ class SurrogateParts:
         """Build the blocks from an item model and the answers it was fitted on.
 
         ``m_j = (sum_i x_ij + 2 Pbar_j) / (N + 2)``, a missing cell counting as its
-        probability. The noise of an item is its mean squared residual, shrunk to the
-        dispersion ``phi = sum r^2 / sum P (1 - P)`` times its mean binomial variance:
-        ``s2_j = (10 phi v_j + sum_i r_ij^2) / (10 + N_j)``, ``v_j = max(mean_i P (1 -
-        P), 0.02)``. Fractional scores vary less than binary ones, and items differ.
+        probability. The noise of an item with binary scores is its binomial variance
+        ``v_j = max(mean_i P (1 - P), 0.02)``; for fractional ones, see
+        ``_noise_variance``.
         """
         n = len(responses)
         p = model.probability(model.abilities, model.ability_covariances)
         seen = ~np.isnan(responses)
         residual = np.where(seen, responses - p, 0.0)
         p_mean = p.mean(axis=0)
-        variance = _noise_variance(p, residual, seen)
+        variance = _noise_variance(p, residual, seen, model.dispersion)
         makers = {
             "ens": lambda: _thin((p - p_mean).T / np.sqrt(n)),
             "res": lambda: _thin((residual - residual.mean(axis=0)).T / np.sqrt(n)),
@@ -214,14 +213,22 @@ class SurrogateParts:
         return LinearSurrogate(self.mean, loadings, noise)
 
 
-def _noise_variance(p, residual, seen):
-    """Residual variances of the items, shrunk to binomial ones times a dispersion."""
+def _noise_variance(p, residual, seen, dispersion):
+    """Return the noise variances of the items, before scaling.
+
+    Binary scores: ``v_j``, the binomial variance; the mean fixes it, and squared
+    residuals of few respondents would only add noise, which a greedy choice seeks out.
+    Fractional scores, of dispersion phi < 1, vary less, and not all items alike: the
+    mean squared residual, shrunk to ``v_j`` times the overall ratio ``rho`` of the two,
+    ``(k rho v_j + sum_i r_ij^2) / (k + N_j)`` with ``k = 10 phi / (1 - phi)``.
+    """
     binomial = np.maximum((p * (1.0 - p)).mean(axis=0), MIN_VARIANCE)
-    squares = (residual**2).sum(axis=0)
-    counts = seen.sum(axis=0)
-    dispersion = squares.sum() / (counts * binomial).sum()
-    weight = _VARIANCE_WEIGHT * max(dispersion, MIN_VARIANCE)
-    return (weight * binomial + squares) / (_VARIANCE_WEIGHT + counts)
+    if dispersion == 1.0:
+        return binomial
+    squares, counts = (residual**2).sum(axis=0), seen.sum(axis=0)
+    ratio = max(squares.sum() / (counts * binomial).sum(), MIN_VARIANCE)
+    weight = _VARIANCE_WEIGHT * dispersion / (1.0 - dispersion)
+    return (weight * ratio * binomial + squares) / (weight + counts)
 
 
 def _thin(block):
