@@ -108,7 +108,8 @@ def test_scale_likelihood_is_that_of_the_normal_distribution():
     X, groups = simulate(16, per_group=6)
     X[3, 4] = X[7, 4] = np.nan
     labels = np.unique(groups, return_inverse=True)[1]
-    folds = fit_folds(X, labels, n_folds=4, n_dims=1)
+    blocks = ("ens", "res", "bench")
+    folds = fit_folds(X, labels, n_folds=4, blocks=blocks, n_dims=1)
     names = list(folds[0].parts.blocks)
     point = np.array([0.3, 0.5, -1.0, -2.0])
     scales = dict(zip(["noise", *names], point, strict=True))

@@ -16,9 +16,10 @@ how much the answer to one item tells about another. The columns of ``A`` come i
     Their centred residuals, divided by sqrt(N): what items share beyond the item model.
 ``bench``
     One column per group with the items' standard deviations: a shift of the group.
-``rbf`` (off by default)
+``rbf``
     Random Fourier features of the item parameters (Rahimi and Recht 2007): items with
-    like parameters err alike.
+    like parameters err alike. Without it the group effect takes up that misfit, and
+    group scores suffer when respondents are few.
 
 Each block has one variance scale, and the noise one more; they are fitted by maximum
 likelihood of training respondents held out of the item model and of the blocks.
@@ -31,8 +32,16 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from sklearn_mirt.solvers.bifactor import fit_bifactor
 
-__all__ = ["Fold", "LinearSurrogate", "SurrogateParts", "fit_folds", "fit_scales"]
+__all__ = [
+    "DEFAULT_BLOCKS",
+    "Fold",
+    "LinearSurrogate",
+    "SurrogateParts",
+    "fit_folds",
+    "fit_scales",
+]
 
+DEFAULT_BLOCKS = ("ens", "res", "rbf", "bench")
 MIN_VARIANCE = 0.02
 _VARIANCE_WEIGHT = 10.0
 _BOUNDS = (-9.0, 3.0)
@@ -172,7 +181,7 @@ class SurrogateParts:
     blocks: dict
 
     @classmethod
-    def from_model(cls, model, responses, *, blocks=("ens", "res", "bench")):
+    def from_model(cls, model, responses, *, blocks=DEFAULT_BLOCKS):
         """Build the blocks from an item model and the answers it was fitted on.
 
         ``m_j = (sum_i x_ij + 2 Pbar_j) / (N + 2)``, a missing cell counting as its
@@ -269,7 +278,7 @@ class Fold:
     held_out: np.ndarray
 
 
-def fit_folds(responses, groups, *, n_folds=4, blocks=("ens", "res", "bench"), **fit):
+def fit_folds(responses, groups, *, n_folds=4, blocks=DEFAULT_BLOCKS, **fit):
     """Refit the item model and the blocks without each fold of respondents.
 
     Rows are dealt to the folds in turn, so with rows sorted by score each fold spans
