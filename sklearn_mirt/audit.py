@@ -14,6 +14,7 @@ import numpy as np
 
 from sklearn_mirt import audit_tables
 from sklearn_mirt.data import ResponseData
+from sklearn_mirt.diagnostics import null_control
 from sklearn_mirt.findings import Measure, Namer, Thresholds, describe
 from sklearn_mirt.stability import REPLICATES, item_halves
 from sklearn_mirt.transformer import MIRTTransformer
@@ -174,29 +175,28 @@ def audit_benchmarks(
         groups = dict(zip(data.items, labels["benchmark"], strict=True))
         model.set_params(item_groups=groups)
     model.fit(data)
-    scales, _ = audit_tables.audit_scales(labels)
-    shared = {"random_state": random_state, "n_jobs": model.n_jobs}
-    extras = {}
-    if n_halves:
-        extras["halves"] = item_halves(model, data, n_splits=n_halves, **shared)
-    if n_bootstrap:
-        extras["replicates"] = bootstrap(
-            model,
-            data,
-            n_replicates=n_bootstrap,
-            scales=scales,
-            progress=progress,
-            **shared,
-        )
-    if n_null:
-        from sklearn_mirt.diagnostics import null_control
-
-        extras["null"] = null_control(
-            model, data, scales=scales, n_repeats=n_null, progress=progress, **shared
-        )
+    sizes = {"n_halves": n_halves, "n_bootstrap": n_bootstrap, "n_null": n_null}
+    extras = _extra_fits(model, data, labels, sizes, random_state, progress)
     return tabulate(
         model, data, labels, thresholds or Thresholds(), respondent_groups, **extras
     )
+
+
+def _extra_fits(model, data, labels, sizes, random_state, progress):
+    """Halves, bootstrap and null control, each if asked for."""
+    scales, _ = audit_tables.audit_scales(labels)
+    shared = {"random_state": random_state, "n_jobs": model.n_jobs}
+    told = {"scales": scales, "progress": progress, **shared}
+    fits = {}
+    if sizes["n_halves"]:
+        fits["halves"] = item_halves(model, data, n_splits=sizes["n_halves"], **shared)
+    if sizes["n_bootstrap"]:
+        fits["replicates"] = bootstrap(
+            model, data, n_replicates=sizes["n_bootstrap"], **told
+        )
+    if sizes["n_null"]:
+        fits["null"] = null_control(model, data, n_repeats=sizes["n_null"], **told)
+    return fits
 
 
 def tabulate(
@@ -240,7 +240,8 @@ def tabulate(
     benchmarks, subsets = _divided(table, n_benchmarks, model.n_dims_)
     real = np.ones(model.n_dims_, dtype=bool)
     if halves is not None:
-        real = halves.typical >= thresholds.real
+        n_clusters = data.n_respondents if clusters is None else clusters.max() + 1
+        real = halves.real(thresholds.real, n_clusters)
     names = _find(benchmarks, subsets, thresholds, real)
     columns = audit_tables.dimension_columns(model.n_dims_)
     return BenchmarkAudit(
