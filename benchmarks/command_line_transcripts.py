@@ -2,12 +2,12 @@
 
     SKLEARN_MIRT_DATA=... python benchmarks/command_line_transcripts.py --work FOLDER
 
-The folder keeps outputs; a second run goes on with finished cross-validations. Three
-models of openllm_v1 that answered everything play the new models; 400 others, drawn at
+The folder keeps what was printed: a second run goes on with what is left. Three models of openllm_v1 that answered everything play the new models; 400 others, drawn at
 random, are what is known.
 """
 
 import argparse
+import json
 import os
 import shlex
 import subprocess
@@ -45,7 +45,6 @@ SECTIONS = [
         "`crossval` is BenchMIRT's protocol: ten folds of cells, the model beside its "
         "baselines. Every finished fit is kept; after Ctrl-C, `--resume` goes on.",
         [
-            f"crossval {NLU} --dims 2 --baselines cheap --out nlu-crossval --resume",
             f"crossval {KNOWN} --dims 1 --dims 2 --out openllm-crossval --resume",
         ],
     ),
@@ -82,6 +81,11 @@ SECTIONS = [
         "With `--json` commands print JSON alone. They exit with 0 (done), 1 (bad "
         "data), 2 (bad usage) or 130 (interrupted).",
         ["fit known.csv.gz --dims 1 --out known.json --json"],
+    ),
+    (
+        "Held-out cells of a large matrix",
+        "Seven million cells; interrupted several times on the way, and resumed.",
+        [f"crossval {NLU} --dims 2 --baselines cheap --out nlu-crossval --resume"],
     ),
 ]
 
@@ -146,14 +150,19 @@ def main():
         "`sklearn-mirt COMMAND --help` shows all options with an example; "
         "`sklearn-mirt --install-completion` teaches them to your shell.",
     ]
+    record = work / "transcripts.json"
+    done = json.loads(record.read_text()) if record.exists() else {}
     for heading, words, lines in SECTIONS:
         parts += [f"## {heading}", words.replace("{truth}", truth)]
         for line in lines:
-            text, seconds = run(line, work)
+            if line not in done:
+                done[line] = run(line, work)
+                record.write_text(json.dumps(done))
+            text, seconds = done[line]
             print(f"{seconds:7.1f} s  {line}", flush=True)
             parts.append(f"```console\n$ sklearn-mirt {line}\n{text}\n```")
             parts.append(f"({seconds:.0f} s)")
-    options.out.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+            options.out.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

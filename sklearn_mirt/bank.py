@@ -379,6 +379,8 @@ def _read_parquet(path: Path) -> tuple[dict, dict]:
     pa, parquet = _pyarrow()
     try:
         table = parquet.read_table(path)
+        # without this, pyarrow reads beyond the buffers of a damaged file
+        table.validate(full=True)
     except Exception as error:  # damaged bytes make pyarrow raise all kinds
         reason = " ".join(str(error).split())
         raise ItemBankError(f"not a Parquet file ({reason})") from None

@@ -5,6 +5,7 @@ import json
 import os
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -145,3 +146,23 @@ def test_permission_denied_says_so_whoever_runs_the_tests(tmp_path, monkeypatch)
     monkeypatch.setattr("builtins.open", refuse)
     with pytest.raises(FileFormatError, match="cannot be read .Permission denied"):
         read_responses(tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize("kind", ["feather", "parquet"])
+def test_every_damaged_byte_of_a_columnar_file_is_refused_or_harmless(tmp_path, kind):
+    """An offset beyond its buffer once read from foreign memory."""
+    frame = pd.DataFrame({"model": ["w", "x"], "a": [0.0, 1.0], "b": [1.0, 1.0]})
+    path = tmp_path / f"r.{kind}"
+    (frame.to_parquet if kind == "parquet" else frame.to_feather)(path)
+    good = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.choice(len(good), min(len(good), 250), replace=False):
+        bad = bytearray(good)
+        bad[place] ^= 0x41
+        path.write_bytes(bytes(bad))
+        try:
+            data = read_responses(path, layout="wide").data
+        except ValueError as error:
+            assert "\n" not in str(error)
+        else:
+            assert data.n_respondents <= 2
