@@ -2,8 +2,9 @@
 
     SKLEARN_MIRT_DATA=... python benchmarks/command_line_transcripts.py --work FOLDER
 
-The folder keeps what was printed: a second run goes on with what is left. Three models of openllm_v1 that answered everything play the new models; 400 others, drawn at
-random, are what is known.
+The folder keeps what was printed: a second run goes on with what is left. Three models
+of openllm_v1 that answered everything play the new models; 400 others, drawn at random,
+are what is known.
 """
 
 import argparse
