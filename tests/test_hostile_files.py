@@ -1,8 +1,10 @@
 """Files as the world makes them: one clear error that says where, or read rightly."""
 
 import gzip
+import importlib.util
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -166,3 +168,19 @@ def test_every_damaged_byte_of_a_columnar_file_is_refused_or_harmless(tmp_path, 
             assert "\n" not in str(error)
         else:
             assert data.n_respondents <= 2
+
+
+def test_damaged_files_of_every_kind(tmp_path):
+    """A short run of the fuzzer, `benchmarks/fuzz_readers.py`."""
+    script = Path(__file__).parents[1] / "benchmarks" / "fuzz_readers.py"
+    spec = importlib.util.spec_from_file_location("fuzz_readers", script)
+    fuzzer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fuzzer)
+    rng = np.random.default_rng(0)
+    for k in range(12):
+        for i, (name, content, reader) in enumerate(fuzzer.seeds(rng)):
+            bad = fuzzer.damaged(content, rng) if k else content
+            result = fuzzer.attempt(tmp_path / f"{k}-{i}", name, bad, reader)
+            assert result == "data" if not k else result in {"data", "refused"}, (
+                f"{name}: {bad!r}: {result}"
+            )
