@@ -314,16 +314,16 @@ one benchmark from the others: profiles of families, shared by benchmarks.
 **psn_irt.** One dimension is what the benchmarks share: with 12 respondents all eleven
 correlate with it by 0.78 to 0.97. A second one replicates on halves of the items
 (42,000 items fix the profiles of 12 models well) but does not help to predict a
-benchmark from the others; only TheoremQA leads on it. Intervals are wide: 12 models are
-few.
+benchmark from the others; only TheoremQA leads on it, and GPQA Diamond goes with both.
+Intervals are wide: 12 models are few.
 
 **nlu_test_sets.** Two dimensions, 89% and 11% of the explained variance, come out of
 both halves almost exactly (82,756 items fix the profiles of 90 checkpoints), but there
 are only 18 independent models. Nearly every test set follows the first (mrqa-nq 0.99,
 mnli and qamr 0.98); hellaswag leads on the second (0.72 [0.44, 0.87]) and abductive-nli
-goes with both. copa and wsc, with 50 items each, cannot be told from chance. Held-out
-test sets ask for five dimensions: more than two are shared, and the runs with more show
-them.
+goes with both. copa, wsc (50 items each) and winogrande cannot be told from chance.
+Held-out test sets ask for five dimensions: more than two are shared, and the runs with
+more show them.
 """
 
 
