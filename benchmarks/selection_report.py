@@ -31,11 +31,12 @@ Mean ± standard error over random splits of the models. Splits share models, so
 standard errors are optimistic. "Earlier study" is the one this package was written from
 (`benchmarks/selection_reference.csv`): same data, same splits.
 
-The noise variance and the dispersion of fractional scores, the block of smooth functions
-of the item parameters, the weight of the surrogate and the correction of standard errors
-were settled while looking at some of these splits (all sets but nlu and openllm100);
-numbers are somewhat optimistic for it, as are those of the earlier study on its own
-development sets. The number of splits is in brackets; the script adds missing ones.
+The noise variance and the dispersion of fractional scores, the block of smooth
+functions of the item parameters, the weight of the surrogate and the correction of
+standard errors were settled while looking at some of these splits (all sets but nlu
+and openllm100); numbers are somewhat optimistic for it, as are those of the earlier
+study on its own development sets. The number of splits is in brackets; the script adds
+missing ones.
 
 full_score = `FullScoreRegressor`, raw_mean = plain mean of the answers.
 """
