@@ -112,7 +112,9 @@ def earlier_section(summary, regimes):
                     continue
                 mean, error, _ = summary.loc[key, metric]
                 old = earlier.loc[(regime, metric, budget)]
-                unit = max(error, old["standard_error"], 0.5 * 10.0**-decimals / factor)
+                unit = np.nanmax(
+                    [error, old["standard_error"], 0.5 * 10.0**-decimals / factor]
+                )
                 gain = sign * (mean - old["mean"])
                 verdict = "**+**" if gain > unit else "" if gain >= -unit else "**-**"
                 total, met, better = (
