@@ -7,7 +7,8 @@ correlation has an interval, and is tested between halves of the items, where a 
 shares no answer with the abilities it is compared with.
 """
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ import numpy as np
 from sklearn_mirt import audit_tables
 from sklearn_mirt.data import ResponseData
 from sklearn_mirt.findings import Measure, Namer, Thresholds, describe
+from sklearn_mirt.heldout import held_out_predictions
+from sklearn_mirt.provenance import provenance
 from sklearn_mirt.stability import REPLICATES, item_halves
 from sklearn_mirt.transformer import MIRTTransformer
 from sklearn_mirt.uncertainty import bootstrap, respondent_codes
@@ -55,6 +58,12 @@ class BenchmarkAudit:
         items, its ceiling, and whether the dimension replicates (congruence over 0.95).
     bootstrap : Bootstrap or None
     null : NullControl or None
+    held_out : HeldOut or None
+        Answers held out and predicted, by the model and by baselines.
+    responses : ResponseData
+        The answers, for the report.
+    about : dict
+        Versions, settings, fingerprint of the answers, time: how it was made.
     """
 
     benchmarks: object
@@ -66,11 +75,63 @@ class BenchmarkAudit:
     dimensions: object = None
     bootstrap: object = None
     null: object = None
+    held_out: object = None
+    responses: object = None
+    about: object = None
 
     @property
     def findings(self):
         """Return the findings, in the order of the benchmarks."""
         return self.benchmarks["finding"].tolist()
+
+    def __repr__(self):
+        """Return sizes and findings, not whole tables."""
+        size = (
+            f"BenchmarkAudit({len(self.abilities)} respondents, {len(self.items)} "
+            f"items, {len(self.benchmarks)} benchmarks, {len(self.dimensions)} "
+            "dimensions)"
+        )
+        return "\n".join([size, *(f"- {finding}" for finding in self.findings)])
+
+    def __rich__(self):
+        """Return the table of benchmarks for a terminal (rich)."""
+        from sklearn_mirt.console import benchmark_table
+
+        return benchmark_table(self.benchmarks)
+
+    def _repr_html_(self):
+        """Return findings and heat map for a notebook; None without jinja2."""
+        try:
+            from sklearn_mirt.report import notebook_html
+        except ModuleNotFoundError:
+            return None
+        return notebook_html(self)
+
+    def to_html(self, path, *, title=None, texts=None):
+        """Write the report: one HTML file that needs nothing else and no network.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write; replaced if it is there.
+        title : str, default=None
+            Heading of the report.
+        texts : mapping or Series, default=None
+            Text of each item by id, shown in the item explorer; default: the column
+            "text" of the item table, if there was one.
+
+        Returns
+        -------
+        path : Path
+
+        Raises
+        ------
+        ModuleNotFoundError
+            jinja2 is not installed (``pip install 'sklearn-mirt[report]'``).
+        """
+        from sklearn_mirt.report import write_report
+
+        return write_report(self, path, title=title, texts=texts)
 
     def to_csv(self, folder):
         """Write each table to a CSV file of the folder, which must exist."""
@@ -90,6 +151,7 @@ def audit_benchmarks(
     n_halves=1,
     n_bootstrap=0,
     n_null=0,
+    held_out=0.0,
     thresholds=None,
     n_jobs=None,
     random_state=0,
@@ -125,6 +187,9 @@ def audit_benchmarks(
         ones of correlations.
     n_null : int, default=0
         Repeats of the analysis on answers permuted within items.
+    held_out : float in [0, 1), default=0.0
+        Share of the answers to hold out from one more fit, predicted by the model and
+        by baselines. 0 for none.
     thresholds : Thresholds, default=None
         When a finding is called saturated, reversed, mixed...
     n_jobs : int, default=None
@@ -161,6 +226,7 @@ def audit_benchmarks(
     """
     from sklearn.base import clone
 
+    start = time.perf_counter()
     data = responses
     if not isinstance(data, ResponseData):
         data = ResponseData.from_wide(data)
@@ -194,8 +260,25 @@ def audit_benchmarks(
         extras["null"] = null_control(
             model, data, scales=scales, n_repeats=n_null, progress=progress, **shared
         )
-    return tabulate(
+    predictions = None
+    if held_out:
+        predictions = held_out_predictions(model, data, share=held_out, **shared)
+    audit = tabulate(
         model, data, labels, thresholds or Thresholds(), respondent_groups, **extras
+    )
+    settings = {
+        "n_halves": n_halves,
+        "n_bootstrap": n_bootstrap,
+        "n_null": n_null,
+        "held_out": held_out,
+        "random_state": random_state,
+        "respondent_groups": respondent_groups is not None,
+    }
+    seconds = time.perf_counter() - start
+    return replace(
+        audit,
+        held_out=predictions,
+        about=provenance(model, data, settings, seconds),
     )
 
 
@@ -253,6 +336,7 @@ def tabulate(
         audit_tables.dimension_table(model, names, halves, REPLICATES),
         replicates,
         null,
+        responses=data,
     )
 
 

@@ -62,7 +62,7 @@ class BenchmarkHeatmapDisplay:
         display : BenchmarkHeatmapDisplay
         """
         table = audit.benchmarks
-        dims = _dims_of(table, "r_")
+        dims = dimensions_of(table, "r_")
         p_names = [f"p_{dim}" for dim in dims]
         has_p = set(p_names) <= set(table.columns)
         display = cls(
@@ -185,7 +185,7 @@ class DiscriminationDisplay:
         display : DiscriminationDisplay
         """
         table = audit.items
-        dims = _dims_of(table, "slope_")
+        dims = dimensions_of(table, "slope_")
         if "benchmark" in table:
             benchmarks = table["benchmark"].astype(str).to_numpy(dtype=object)
         else:
@@ -286,7 +286,8 @@ def significance_stars(p: float) -> str:
     return next((stars for limit, stars in _STARS if p < limit), "")
 
 
-def _dims_of(table, prefix: str) -> list[str]:
+def dimensions_of(table, prefix: str) -> list[str]:
+    """Return the dimensions that a table has columns for: prefix + dimension."""
     dims = [c.removeprefix(prefix) for c in table.columns if c.startswith(prefix)]
     if not dims:
         raise ValueError(
