@@ -48,6 +48,12 @@ Bootstrap = Annotated[
 Null = Annotated[
     int, typer.Option(min=0, help="Repeats on permuted answers, as a control.")
 ]
+HeldOut = Annotated[
+    float,
+    typer.Option(
+        min=0, max=0.9, help="Share of answers held out and predicted; 0 for none."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, not tables.")]
 
 
@@ -69,7 +75,7 @@ def _root(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for tables and pictures.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for report, tables, pictures.")] = Path(
         "demo-audit"
     ),
     dims: Dims = 2,
@@ -78,6 +84,7 @@ def demo(
     jobs: Jobs = None,
     bootstrap: Bootstrap = 0,
     null: Null = 0,
+    held_out: HeldOut = 0.1,
     force: Force = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -92,7 +99,7 @@ def demo(
         data = ResponseData.from_wide(suite.responses)
         items = suite.item_table.set_index("item_id")
         options = _options(dims, rotation, seed, jobs)
-        extras = _extras(bootstrap, null)
+        extras = _extras(bootstrap, null, held_out)
         audit = _fit(data, items, options, extras)
         notes = ["the answers are synthetic: no real model answered any real prompt"]
         if dims == suite.abilities.shape[1]:
@@ -129,6 +136,7 @@ def audit(
     jobs: Jobs = None,
     bootstrap: Bootstrap = 0,
     null: Null = 0,
+    held_out: HeldOut = 0.1,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -141,14 +149,15 @@ def audit(
 
         table = None
         if items is not None:
-            labels = ("benchmark", "subset", "category", group_column, subset_column)
+            labels = ("benchmark", "subset", "category", "stated_dimension", "text")
+            labels = (*labels, group_column, subset_column)
             table = read_items(items, labels=labels)
         loaded = read_responses(responses, layout=layout.value, items=table)
         if items is not None and table is not None:
             table = table.loc[loaded.data.items]
             table = _name_groups(items, table, group_column, subset_column)
         options = _options(dims, rotation, seed, jobs)
-        extras = _extras(bootstrap, null)
+        extras = _extras(bootstrap, null, held_out)
         result = _fit(loaded.data, table, options, extras)
         about = {
             "command": "audit",
@@ -204,8 +213,8 @@ def _name_groups(path: Path, table, group: str, subset: str):
     return table.drop(columns=["benchmark", "subset"], errors="ignore").assign(**named)
 
 
-def _extras(bootstrap: int, null: int) -> dict:
-    wanted = {"n_bootstrap": bootstrap, "n_null": null}
+def _extras(bootstrap: int, null: int, held_out: float) -> dict:
+    wanted = {"n_bootstrap": bootstrap, "n_null": null, "held_out": held_out}
     return {name: number for name, number in wanted.items() if number}
 
 

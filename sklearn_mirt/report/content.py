@@ -12,15 +12,15 @@ from sklearn_mirt.report.measures import (
 
 _MOST_LISTED = 5
 _MOST_SUBSETS = 200
-# Verdicts in the order of the summary, with the mark and the words beside it.
+# Verdicts in the order of the summary, what surprises first, with mark and words.
 _VERDICTS = {
-    "measures what it says": ("ok", "Measure what they say"),
-    "measures": ("ok", "Measure one dimension; nothing stated to compare"),
+    "reversed": ("bad", "Run backwards: more able respondents score lower"),
     "measures another dimension": ("warn", "Measure another dimension than they say"),
     "mixed": ("warn", "Mixed"),
-    "reversed": ("bad", "Run backwards: more able respondents score lower"),
     "saturated": ("bad", "Saturated: too little room left to measure"),
     "not measurable": ("none", "Not measurable with these answers"),
+    "measures what it says": ("ok", "Measure what they say"),
+    "measures": ("ok", "Measure one dimension; nothing stated to compare"),
 }
 
 

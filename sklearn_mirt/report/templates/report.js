@@ -5,7 +5,7 @@
   const root = document.documentElement;
   const by = (id) => document.getElementById(id);
   const SVG = "http://www.w3.org/2000/svg";
-  const PAGE = 50;
+  const PAGE = 25;
   // Okabe and Ito (2008), without yellow; shapes tell groups of one colour apart.
   const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F"];
   const SHAPES = ["circle", "square", "up", "diamond", "down"];
@@ -37,7 +37,7 @@
     by("theme").textContent = title(mode);
     by("theme").setAttribute("aria-label", `Colours: ${mode === "auto" ? "automatic" : mode}`);
     try { localStorage.setItem("sklearn-mirt-theme", mode); } catch { /* no storage here */ }
-    requestAnimationFrame(drawPlane);
+    drawPlane();
   }
   by("theme").addEventListener("click", () => {
     const mode = root.getAttribute("data-theme") || "auto";
@@ -110,7 +110,7 @@
   const items = data.items, people = data.respondents, dims = data.dims.map(title);
   const nItems = items.id.length, nDims = dims.length;
   const flags = { backwards: new Set(items.backwards), saturated: new Set(items.saturated) };
-  const haystack = items.id.map((id, j) => (items.text ? `${id}\n${items.text[j]}` : id).toLowerCase());
+  let haystack = null; // in small letters; made when the first search is
   let matches = [], shownItems = PAGE, chosen = -1, places = null, sortItems = ["information", false];
   const colourOf = (b) => COLOURS[b % COLOURS.length];
   const shapeOf = (b) => SHAPES[Math.floor(b / COLOURS.length) % SHAPES.length];
@@ -131,6 +131,9 @@
     const wanted = by("item-search").value.trim().toLowerCase();
     const benchmark = by("item-benchmark").value;
     const kind = by("item-kind").value;
+    if (wanted && !haystack) {
+      haystack = items.id.map((id, j) => (items.text ? `${id}\n${items.text[j]}` : id).toLowerCase());
+    }
     matches = [];
     for (let j = 0; j < nItems; j++) {
       if (benchmark !== "" && items.benchmark[j] !== +benchmark) continue;
@@ -170,10 +173,9 @@
   }
   function listItems() {
     const get = COLUMNS.find((c) => c[0] === sortItems[0])[2];
-    const keys = new Map(matches.map((j) => [j, get(j)]));
     const up = sortItems[1];
     matches.sort((a, b) => {
-      const x = keys.get(a), y = keys.get(b);
+      const x = get(a), y = get(b);
       if (x === null || y === null) return (x === null) - (y === null);
       return up ? compare(x, y) : compare(y, x);
     });
@@ -216,7 +218,9 @@
     else { const d = shape === "up" ? 1 : -1; context.moveTo(x, y - 1.3 * d * s); context.lineTo(x + 1.2 * s, y + d * s); context.lineTo(x - 1.2 * s, y + d * s); }
     context.fill();
   }
-  function extent(k) {
+  const extents = [];
+  const extent = (k) => extents[k] || (extents[k] = computeExtent(k));
+  function computeExtent(k) {
     // the outermost 0.1% of either side do not squeeze the rest
     const step = Math.max(1, Math.floor(nItems / 20000));
     const values = [];
@@ -227,7 +231,12 @@
     const margin = 0.06 * Math.max(high - low, 1e-3);
     return [low - margin, high + margin];
   }
+  let planned = 0;
   function drawPlane() {
+    // however often it is asked for, it is drawn once a frame
+    if (!planned) planned = requestAnimationFrame(() => { planned = 0; drawNow(); });
+  }
+  function drawNow() {
     const canvas = by("plane");
     const width = canvas.clientWidth, height = canvas.clientHeight;
     if (!width) return;
@@ -268,13 +277,13 @@
     const n = matches.length, size = n > 20000 ? 1 : n > 3000 ? 1.6 : n > 400 ? 2.6 : 4;
     c.globalAlpha = n > 20000 ? 0.35 : n > 3000 ? 0.5 : 0.75;
     places = { x: new Float32Array(n), y: new Float32Array(n) };
-    // drawn in an order that has nothing to do with the benchmark, so none covers the rest
-    const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => ((matches[a] * 2654435761) >>> 0) - ((matches[b] * 2654435761) >>> 0));
+    // a large prime step visits all once, and none of the benchmarks covers the rest
+    const stride = n % 7919 ? 7919 : 7907;
     c.save();
     c.beginPath();
     c.rect(left, top, width - left - right, height - top - bottom);
     c.clip();
-    for (const i of order) {
+    for (let k = 0, i = 0; k < n; k++, i = (i + stride) % n) {
       const j = matches[i], x = axisValue(kx, j), y = axisValue(ky, j);
       if (x === null || y === null) { places.x[i] = places.y[i] = -1e6; continue; }
       const X = px(x), Y = py(y), b = items.benchmark[j];
@@ -413,8 +422,8 @@
       if (order.length <= 3000) svg("circle", { class: score >= 0.5 ? "dot" : "wrong", cx: Math.max(0, Math.min(160, 80 + 25 * ability[i])), cy: 70 - 70 * score + (score >= 0.5 ? -1.6 : 1.6), r: 1.1, opacity: 0.6 }, picture);
     }
     const list = (who) => {
-      const names = who.slice(0, 60).map((i) => short(people.id[i], 80)).join(", ");
-      return el("p", names + (who.length > 60 ? `, and ${count(who.length - 60)} more` : "") || "nobody", { class: "quiet", dir: "auto" });
+      const names = who.slice(0, 30).map((i) => short(people.id[i], 80)).join(", ");
+      return el("p", names + (who.length > 30 ? `, and ${count(who.length - 30)} more` : "") || "nobody", { class: "quiet", dir: "auto" });
     };
     const out = [el("h4", `Got it right (${count(right.length)}), most able first`), list(right), el("h4", `Got it wrong (${count(wrong.length)}), most able first`), list(wrong)];
     if (missing.length) out.push(el("h4", `No answer (${count(missing.length)})`), list(missing));
