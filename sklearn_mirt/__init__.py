@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ItemMeanClassifier,
         MeanScoreClassifier,
     )
+    from sklearn_mirt.budgets import recommend_size, selection_curve, summarize_curve
     from sklearn_mirt.classifier import MIRTClassifier
     from sklearn_mirt.comparison import benchmirt_pair_comparison, compare_respondents
     from sklearn_mirt.data import ResponseData
@@ -35,6 +36,14 @@ if TYPE_CHECKING:
     from sklearn_mirt.dimensions import choose_dimensions
     from sklearn_mirt.items import ItemParameters
     from sklearn_mirt.runs import compare_runs
+    from sklearn_mirt.scoring import (
+        FullScoreRegressor,
+        RawMeanScorer,
+        RidgeScorer,
+        StratifiedMeanScorer,
+        compare_scores,
+    )
+    from sklearn_mirt.selection import InformativeItemSelector
     from sklearn_mirt.stability import dimension_stability
     from sklearn_mirt.transformer import MIRTTransformer
     from sklearn_mirt.uncertainty import bootstrap, combined_intervals
@@ -44,23 +53,32 @@ _HOME = {
     "Abilities": "abilities",
     "AdditiveClassifier": "baselines",
     "BenchmarkAudit": "audit",
+    "FullScoreRegressor": "scoring",
     "GroupMeanScoreClassifier": "baselines",
+    "InformativeItemSelector": "selection",
     "ItemMeanClassifier": "baselines",
     "ItemParameters": "items",
     "MIRTClassifier": "classifier",
     "MIRTTransformer": "transformer",
     "MeanScoreClassifier": "baselines",
+    "RawMeanScorer": "scoring",
     "ResponseData": "data",
-    "audit_benchmarks": "audit",
+    "RidgeScorer": "scoring",
+    "StratifiedMeanScorer": "scoring",
     "align_fits": "alignment",
+    "audit_benchmarks": "audit",
     "benchmirt_pair_comparison": "comparison",
     "bootstrap": "uncertainty",
     "choose_dimensions": "dimensions",
     "combined_intervals": "uncertainty",
     "compare_respondents": "comparison",
     "compare_runs": "runs",
+    "compare_scores": "scoring",
     "dimension_stability": "stability",
     "null_control": "diagnostics",
+    "recommend_size": "budgets",
+    "selection_curve": "budgets",
+    "summarize_curve": "budgets",
 }
 _MODULES = frozenset({"datasets", "metrics"})
 
@@ -68,13 +86,18 @@ __all__ = [
     "Abilities",
     "AdditiveClassifier",
     "BenchmarkAudit",
+    "FullScoreRegressor",
     "GroupMeanScoreClassifier",
+    "InformativeItemSelector",
     "ItemMeanClassifier",
     "ItemParameters",
     "MIRTClassifier",
     "MIRTTransformer",
     "MeanScoreClassifier",
+    "RawMeanScorer",
     "ResponseData",
+    "RidgeScorer",
+    "StratifiedMeanScorer",
     "__version__",
     "align_fits",
     "audit_benchmarks",
@@ -84,10 +107,14 @@ __all__ = [
     "combined_intervals",
     "compare_respondents",
     "compare_runs",
+    "compare_scores",
     "datasets",
     "dimension_stability",
     "metrics",
     "null_control",
+    "recommend_size",
+    "selection_curve",
+    "summarize_curve",
 ]
 
 

@@ -27,8 +27,18 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         Number of ability dimensions. "auto" takes as many as item groups share, by
         :func:`sklearn_mirt.dimensions.choose_dimensions` on at most 200,000 of the
         answers, which adds some 10 s on one core.
-    solver : {"auto", "variational"}, default="auto"
-        How the model is fitted. "auto" is "variational" at present.
+    solver : {"auto", "variational", "quadrature"}, default="auto"
+        How the model is fitted. "quadrature" is exact marginal maximum likelihood, for
+        up to 3 dimensions. "auto" takes it where items are few (up to 100) and
+        respondents many (200, and five for each item), where it is affordable, and
+        where `item_model` or `q_matrix` ask for it; else "variational".
+    item_model : {"2pl", "1pl", "rasch", "3pl"}, default="2pl"
+        Slopes of their own, one common slope (1pl and rasch), or guessing estimated
+        under a prior (3pl). All but the first need the exact solver.
+    q_matrix : array-like of shape (n_items, n_dims), default=None
+        1 where an item measures a dimension, 0 where its slope is fixed at zero; for
+        the exact solver. There is no rotation then, and abilities correlate unless
+        `rotation` is None or an orthogonal one.
     rotation : str or None, default="oblimin"
         Rotation to simple structure, applied once after the fit; it changes no
         probability. "oblimin", "quartimin" and "promax" let dimensions correlate;
@@ -82,6 +92,9 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         Correlation of the abilities in the population; the identity unless the rotation
         is oblique.
     items_, respondents_ : ndarrays of ids
+    constant_items_ : ndarray
+        Ids of the items that all who answered got right, or all wrong. They keep finite
+        parameters, near those of their group's prior.
     item_groups_ : ndarray of shape (n_items,)
         Group of each item.
     groups_ : ndarray of shape (n_groups,)
@@ -89,7 +102,14 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
     item_prior_means_, item_prior_covariances_ : ndarrays
         Learned prior of (a_j, d_j), by group.
     lower_bounds_ : ndarray of shape (n_iter_,)
-        Evidence lower bound after each pass, in nats; it never falls.
+        Evidence lower bound after each pass, in nats; it never falls. Variational fit.
+    log_likelihoods_ : ndarray of shape (n_iter_,)
+        Marginal log-likelihood after each step. Exact fit.
+    exact_fit_ : ExactFit
+        The exact fit before rotation, for scores and fit statistics.
+    standard_errors_ : ndarray of shape (n_items, n_dims + 1)
+        Standard errors of slopes and intercept, the rotation taken as given; NaN where
+        the data do not determine an item. Posterior standard deviations if variational.
     n_dims_ : int
         Number of dimensions, where `n_dims` is "auto" the one that was chosen.
     n_iter_ : int
@@ -128,6 +148,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         n_dims=2,
         *,
         solver="auto",
+        item_model="2pl",
+        q_matrix=None,
         rotation="oblimin",
         item_groups=None,
         guessing=None,
@@ -143,6 +165,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
     ):
         self.n_dims = n_dims
         self.solver = solver
+        self.item_model = item_model
+        self.q_matrix = q_matrix
         self.rotation = rotation
         self.item_groups = item_groups
         self.guessing = guessing

@@ -189,6 +189,7 @@ def test_wrong_guessing_floors(guessing, message):
         ("n_dims", "2", "an integer of at least 1"),
         ("solver", "newton", "one of"),
         ("rotation", "sideways", "one of"),
+        ("rotation", "target", "one of"),
         ("positive_slopes", "yes", "True or False"),
         ("max_iter", 0, "an integer of at least 1"),
         ("tol", -1e-3, "a number >= 0"),

@@ -90,11 +90,12 @@ def test_scoring_with_gaps_works_in_every_number_of_dimensions(table, d):
     assert np.all(scores.standard_errors > 0)
 
 
-def test_items_that_all_answer_alike_stay_finite(table):
+def test_items_that_all_answer_alike_are_named_and_stay_finite(table):
     """Row 4."""
     X = table.copy()
     X[:, 0], X[:, 1] = 1, 0
     mirt = MIRTTransformer().fit(X)
+    assert mirt.constant_items_.tolist() == [0, 1]
     assert finite(mirt)
     assert mirt.intercepts_[0] > mirt.intercepts_.max() - 1e-9
     assert mirt.intercepts_[1] < mirt.intercepts_.min() + 1e-9
