@@ -75,9 +75,9 @@ def _root(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for report, tables, pictures.")] = Path(
-        "demo-audit"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for report, tables, pictures.")
+    ] = Path("demo-audit"),
     dims: Dims = 2,
     rotation: Rotation = "oblimin",
     seed: Seed = 0,

@@ -110,7 +110,7 @@ MAY_IMPORT = {
         "report",
         "presentation",
     },
-    "plots": set(),
+    "plots": {"plots"},
     "report": {"report", "plots"},
     "presentation": {"plots"},
     "commands": {"public", "files", "datasets", "presentation"},

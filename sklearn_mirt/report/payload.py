@@ -155,6 +155,6 @@ def _coded(values):
 
 
 def _rounded(values, digits=3):
-    """Rounded floats as a list; None for what is not a number."""
+    """Return rounded floats as a list; None for what is not a number."""
     rounded = np.round(np.asarray(values, dtype=float), digits) + 0.0
     return [value if np.isfinite(value) else None for value in rounded.tolist()]
