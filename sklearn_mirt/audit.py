@@ -101,11 +101,12 @@ class BenchmarkAudit:
 
     def _repr_html_(self):
         """Return findings and heat map for a notebook; None without jinja2."""
+        from sklearn_mirt.report import notebook_html
+
         try:
-            from sklearn_mirt.report import notebook_html
+            return notebook_html(self)
         except ModuleNotFoundError:
             return None
-        return notebook_html(self)
 
     def to_html(self, path, *, title=None, texts=None):
         """Write the report: one HTML file that needs nothing else and no network.

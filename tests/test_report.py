@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import zlib
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -38,6 +39,18 @@ def page(audit):
 def hostile():
     audit = hostile_audit()
     return audit, build_report(audit, title=HOSTILE[0])
+
+
+class Tags(HTMLParser):
+    """What a parser of HTML takes for tags and attributes."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes = set(), set()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.attributes.update(name for name, _ in attributes)
 
 
 def embedded(page):
@@ -110,8 +123,10 @@ def test_the_policy_names_the_script_that_is_there(page):
 def test_hostile_names_stay_text(hostile):
     _, page = hostile
     body = page[page.index("<body>") : page.index('<script type="application/json"')]
-    assert "<script" not in body and "<img" not in body and "49" not in HOSTILE
-    assert not re.findall(r"<[^>]*\son(?:error|mouseover)\s*=", body)
+    parser = Tags()
+    parser.feed(body)
+    assert "script" not in parser.tags and "img" not in parser.tags
+    assert not [name for name in parser.attributes if name.startswith("on")]
     assert page.count("<script") == 2
 
 

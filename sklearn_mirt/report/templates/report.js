@@ -35,7 +35,6 @@
     if (mode === "auto") root.removeAttribute("data-theme");
     else root.setAttribute("data-theme", mode);
     by("theme").textContent = title(mode);
-    by("theme").setAttribute("aria-label", `Colours: ${mode === "auto" ? "automatic" : mode}`);
     try { localStorage.setItem("sklearn-mirt-theme", mode); } catch { /* no storage here */ }
     drawPlane();
   }
