@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sklearn_mirt.abilities import Abilities
     from sklearn_mirt.alignment import align_fits
     from sklearn_mirt.audit import BenchmarkAudit, audit_benchmarks
+    from sklearn_mirt.bank import ItemBank, load_item_bank, save_item_bank
     from sklearn_mirt.baselines import (
         AdditiveClassifier,
         GroupMeanScoreClassifier,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from sklearn_mirt.data import ResponseData
     from sklearn_mirt.diagnostics import null_control
     from sklearn_mirt.dimensions import choose_dimensions
+    from sklearn_mirt.files import read_items, read_responses
     from sklearn_mirt.items import ItemParameters
     from sklearn_mirt.runs import compare_runs
     from sklearn_mirt.scoring import (
@@ -56,6 +58,7 @@ _HOME = {
     "FullScoreRegressor": "scoring",
     "GroupMeanScoreClassifier": "baselines",
     "InformativeItemSelector": "selection",
+    "ItemBank": "bank",
     "ItemMeanClassifier": "baselines",
     "ItemParameters": "items",
     "MIRTClassifier": "classifier",
@@ -75,8 +78,12 @@ _HOME = {
     "compare_runs": "runs",
     "compare_scores": "scoring",
     "dimension_stability": "stability",
+    "load_item_bank": "bank",
     "null_control": "diagnostics",
+    "read_items": "files",
+    "read_responses": "files",
     "recommend_size": "budgets",
+    "save_item_bank": "bank",
     "selection_curve": "budgets",
     "summarize_curve": "budgets",
 }
@@ -89,6 +96,7 @@ __all__ = [
     "FullScoreRegressor",
     "GroupMeanScoreClassifier",
     "InformativeItemSelector",
+    "ItemBank",
     "ItemMeanClassifier",
     "ItemParameters",
     "MIRTClassifier",
@@ -110,9 +118,14 @@ __all__ = [
     "compare_scores",
     "datasets",
     "dimension_stability",
+    "load_item_bank",
+    "metrics",
     "metrics",
     "null_control",
+    "read_items",
+    "read_responses",
     "recommend_size",
+    "save_item_bank",
     "selection_curve",
     "summarize_curve",
 ]

@@ -15,6 +15,7 @@ import numpy as np
 
 from sklearn_mirt import audit_tables
 from sklearn_mirt.data import ResponseData
+from sklearn_mirt.diagnostics import null_control
 from sklearn_mirt.findings import Measure, Namer, Thresholds, describe
 from sklearn_mirt.heldout import held_out_predictions
 from sklearn_mirt.provenance import provenance
@@ -241,46 +242,40 @@ def audit_benchmarks(
         groups = dict(zip(data.items, labels["benchmark"], strict=True))
         model.set_params(item_groups=groups)
     model.fit(data)
-    scales, _ = audit_tables.audit_scales(labels)
-    shared = {"random_state": random_state, "n_jobs": model.n_jobs}
-    extras = {}
-    if n_halves:
-        extras["halves"] = item_halves(model, data, n_splits=n_halves, **shared)
-    if n_bootstrap:
-        extras["replicates"] = bootstrap(
-            model,
-            data,
-            n_replicates=n_bootstrap,
-            scales=scales,
-            progress=progress,
-            **shared,
-        )
-    if n_null:
-        from sklearn_mirt.diagnostics import null_control
-
-        extras["null"] = null_control(
-            model, data, scales=scales, n_repeats=n_null, progress=progress, **shared
-        )
-    predictions = None
-    if held_out:
-        predictions = held_out_predictions(model, data, share=held_out, **shared)
-    audit = tabulate(
-        model, data, labels, thresholds or Thresholds(), respondent_groups, **extras
-    )
     settings = {
         "n_halves": n_halves,
         "n_bootstrap": n_bootstrap,
         "n_null": n_null,
         "held_out": held_out,
         "random_state": random_state,
-        "respondent_groups": respondent_groups is not None,
     }
-    seconds = time.perf_counter() - start
-    return replace(
-        audit,
-        held_out=predictions,
-        about=provenance(model, data, settings, seconds),
+    extras = _extra_fits(model, data, labels, settings, progress)
+    audit = tabulate(
+        model, data, labels, thresholds or Thresholds(), respondent_groups, **extras
     )
+    settings["respondent_groups"] = respondent_groups is not None
+    about = provenance(model, data, settings, time.perf_counter() - start)
+    return replace(audit, about=about)
+
+
+def _extra_fits(model, data, labels, sizes, progress):
+    """Halves, bootstrap, null control and held-out answers, each if asked for."""
+    scales, _ = audit_tables.audit_scales(labels)
+    shared = {"random_state": sizes["random_state"], "n_jobs": model.n_jobs}
+    told = {"scales": scales, "progress": progress, **shared}
+    fits = {}
+    if sizes["n_halves"]:
+        fits["halves"] = item_halves(model, data, n_splits=sizes["n_halves"], **shared)
+    if sizes["n_bootstrap"]:
+        fits["replicates"] = bootstrap(
+            model, data, n_replicates=sizes["n_bootstrap"], **told
+        )
+    if sizes["n_null"]:
+        fits["null"] = null_control(model, data, n_repeats=sizes["n_null"], **told)
+    if sizes["held_out"]:
+        share = sizes["held_out"]
+        fits["held_out"] = held_out_predictions(model, data, share=share, **shared)
+    return fits
 
 
 def tabulate(
@@ -293,6 +288,7 @@ def tabulate(
     halves=None,
     replicates=None,
     null=None,
+    held_out=None,
 ):
     """Return the BenchmarkAudit of a fitted model.
 
@@ -307,6 +303,7 @@ def tabulate(
     halves : ItemHalves, default=None
     replicates : Bootstrap, default=None
     null : NullControl, default=None
+    held_out : HeldOut, default=None
     """
     import pandas as pd
 
@@ -324,7 +321,8 @@ def tabulate(
     benchmarks, subsets = _divided(table, n_benchmarks, model.n_dims_)
     real = np.ones(model.n_dims_, dtype=bool)
     if halves is not None:
-        real = halves.typical >= thresholds.real
+        n_clusters = data.n_respondents if clusters is None else clusters.max() + 1
+        real = halves.real(thresholds.real, n_clusters)
     names = _find(benchmarks, subsets, thresholds, real)
     columns = audit_tables.dimension_columns(model.n_dims_)
     return BenchmarkAudit(
@@ -337,7 +335,8 @@ def tabulate(
         audit_tables.dimension_table(model, names, halves, REPLICATES),
         replicates,
         null,
-        responses=data,
+        held_out,
+        data,
     )
 
 

@@ -48,8 +48,9 @@ class Thresholds:
         benchmark to measure one dimension rather than several; and twice this, beyond
         overlapping intervals, for two subsets to disagree.
     real : float
-        Congruence of the abilities from two halves of the items under which a dimension
-        is taken for noise. (From 0.95 on it is said to replicate.)
+        Congruence of the abilities from two halves of the items, as a share of what so
+        many items allow, under which a dimension is taken for noise. (From a congruence
+        of 0.95 on it is said to replicate.)
     stated : float
         Median correlation of the other benchmarks of a label with a dimension from
         which on the label stands for the dimension.

@@ -22,7 +22,7 @@ from sklearn_mirt.selection.bank import (
 )
 from sklearn_mirt.selection.calibration import calibrate
 from sklearn_mirt.selection.problem import MIN_FOR_SCALES, SelectionProblem
-from sklearn_mirt.selection.surrogate import answer_patterns
+from sklearn_mirt.selection.surrogate import DEFAULT_BLOCKS, answer_patterns
 
 __all__ = [
     "FullScoreRegressor",
@@ -177,8 +177,8 @@ class FullScoreRegressor(_Scorer):
         Group (benchmark) of every item: by item id, or one label per column in order.
         None = one group "all".
     estimator : {"average", "surrogate", "fold_in"}, default="average"
-    blocks : tuple of str, default=("ens", "res", "bench")
-        Covariance blocks of the surrogate; "rbf" may be added.
+    blocks : tuple of str, default=("ens", "res", "rbf", "bench")
+        Covariance blocks of the surrogate.
     calibrate : bool, default=True
         Learn the weight of (a), for "average", and a correction of the standard errors
         by cross-validation over the training respondents (from 8 of them on; see
@@ -223,7 +223,7 @@ class FullScoreRegressor(_Scorer):
         *,
         item_groups=None,
         estimator="average",
-        blocks=("ens", "res", "bench"),
+        blocks=DEFAULT_BLOCKS,
         calibrate=True,
     ):
         self.n_dims = n_dims

@@ -1,5 +1,7 @@
 """The bifactor item model: its equations, its properties, and a simulation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -256,6 +258,19 @@ def test_fractions_and_gaps_are_welcome():
     assert np.isfinite(model.beta).all()
     mean, _ = model.fold_in(fractions)
     assert np.isfinite(mean).all()
+
+
+def test_dispersion_is_one_for_binary_scores_and_scales_fold_in():
+    groups = np.repeat([0, 1], 15)
+    answers, *_ = simulate(40, groups, seed=4)
+    binary = fit_bifactor(answers, groups)
+    assert binary.dispersion == 1.0
+    # x = 1/2 +- 0.3: variance 0.09 around 1/2 where binary scores have 0.25.
+    soft = fit_bifactor(0.2 + 0.6 * answers, groups)
+    assert 0.3 < soft.dispersion < 0.5
+    narrow = soft.fold_in(answers[:5])[1]
+    wide = replace(soft, dispersion=1.0).fold_in(answers[:5])[1]
+    assert (narrow[:, 0, 0] < wide[:, 0, 0]).all()
 
 
 def test_one_perfectly_ordered_table_stays_finite():

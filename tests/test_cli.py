@@ -64,13 +64,16 @@ class FakeAudit:
         self.benchmarks.to_csv(folder / "benchmarks.csv")
         self.items.to_csv(folder / "items.csv")
 
+    def to_html(self, path):
+        path.write_text("<!DOCTYPE html>", encoding="utf-8")
+
 
 @pytest.fixture
 def fitted(monkeypatch):
     """Replace the fit; returns the list of audits that were asked for."""
     made = []
 
-    def fake(data, items=None, estimator=None):
+    def fake(data, items=None, estimator=None, **options):
         made.append(FakeAudit(data, items, estimator))
         return made[-1]
 

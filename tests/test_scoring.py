@@ -22,6 +22,7 @@ from sklearn_mirt.selection.surrogate import (
     fit_folds,
     fit_scales,
 )
+from sklearn_mirt.solvers.bifactor import fit_bifactor
 
 SCORERS = {
     "full_score": FullScoreRegressor(1),
@@ -107,7 +108,8 @@ def test_scale_likelihood_is_that_of_the_normal_distribution():
     X, groups = simulate(16, per_group=6)
     X[3, 4] = X[7, 4] = np.nan
     labels = np.unique(groups, return_inverse=True)[1]
-    folds = fit_folds(X, labels, n_folds=4, n_dims=1)
+    blocks = ("ens", "res", "bench")
+    folds = fit_folds(X, labels, n_folds=4, blocks=blocks, n_dims=1)
     names = list(folds[0].parts.blocks)
     point = np.array([0.3, 0.5, -1.0, -2.0])
     scales = dict(zip(["noise", *names], point, strict=True))
@@ -145,8 +147,6 @@ def test_scales_find_a_strong_block():
 def test_many_respondents_keep_thin_blocks():
     rng = np.random.default_rng(0)
     X = (rng.random((260, 12)) < 0.5) * 1.0
-    from sklearn_mirt.solvers.bifactor import fit_bifactor
-
     model = fit_bifactor(X, np.zeros(12, int), n_dims=1)
     parts = SurrogateParts.from_model(model, X)
     residual = X - model.probability(model.abilities, model.ability_covariances)
@@ -154,6 +154,22 @@ def test_many_respondents_keep_thin_blocks():
     block = parts.blocks["res"]
     assert block.shape[1] == 12
     np.testing.assert_allclose(block @ block.T, want, atol=1e-8)
+
+
+def test_noise_of_binary_scores_is_binomial_and_of_fractions_smaller():
+    X, groups = simulate(30, per_group=8)
+    labels = np.unique(groups, return_inverse=True)[1]
+    model = fit_bifactor(X, labels, n_dims=1)
+    p = model.probability(model.abilities, model.ability_covariances)
+    parts = SurrogateParts.from_model(model, X)
+    want = np.maximum((p * (1 - p)).mean(axis=0), 0.02)
+    np.testing.assert_allclose(parts.variance, want)
+    soft = 0.5 + 0.3 * (X - 0.5)
+    soft[:, 3] = 0.5
+    model = fit_bifactor(soft, labels, n_dims=1)
+    parts = SurrogateParts.from_model(model, soft)
+    assert (parts.variance < 0.1).all()
+    assert parts.variance[3] < 0.6 * np.delete(parts.variance, 3).min()
 
 
 # Every scorer -------------------------------------------------------------------------

@@ -93,6 +93,25 @@ class ArrayKernels:
         seen = (scores >= 0).astype(dtype)
         return seen if weights is None else seen * weights
 
+    def update_items(self, precision, linear, task, here, items):
+        """Update the items of a block; see ``CpuKernels.update_items``."""
+        groups, observed = task.groups[here], task.observed[here]
+        precision = precision + task.prior_precision[groups]  # float64 from here on
+        linear = linear + task.prior_linear[groups]
+        mean, covariance, logdet = self.solve_gaussian(precision, linear)
+        if task.nonnegative:
+            mean = self.solve_nonnegative(precision, linear, mean)
+        second = covariance + packing.outer(mean, self.xp)
+        items.mean[...], items.second[...] = mean, second
+        member = self._members(groups, observed, len(task.prior_linear))
+        return member @ mean, member @ second, (logdet * observed).sum()
+
+    def _members(self, groups, observed, n_groups):
+        """Return the matrix (groups, items) of 1 where an observed item belongs."""
+        xp = self.xp
+        member = groups == xp.arange(n_groups)[:, None]
+        return (member & observed).astype(np.float64)
+
     def solve_gaussian(self, precision, linear):
         """Mean, packed covariance and log determinant from canonical form."""
         xp = self.xp

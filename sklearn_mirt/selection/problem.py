@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from sklearn_mirt.selection.surrogate import (
+    DEFAULT_BLOCKS,
     SurrogateParts,
     default_scales,
     fit_folds,
@@ -46,7 +47,7 @@ class SelectionProblem:
     target_weights: np.ndarray
     n_items: int
     n_dims: int = 2
-    blocks: tuple = ("ens", "res", "bench")
+    blocks: tuple = DEFAULT_BLOCKS
     seed: int = 0
 
     @property

@@ -16,9 +16,10 @@ how much the answer to one item tells about another. The columns of ``A`` come i
     Their centred residuals, divided by sqrt(N): what items share beyond the item model.
 ``bench``
     One column per group with the items' standard deviations: a shift of the group.
-``rbf`` (off by default)
+``rbf``
     Random Fourier features of the item parameters (Rahimi and Recht 2007): items with
-    like parameters err alike.
+    like parameters err alike. Without it the group effect takes up that misfit, and
+    group scores suffer when respondents are few.
 
 Each block has one variance scale, and the noise one more; they are fitted by maximum
 likelihood of training respondents held out of the item model and of the blocks.
@@ -31,8 +32,16 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from sklearn_mirt.solvers.bifactor import fit_bifactor
 
-__all__ = ["Fold", "LinearSurrogate", "SurrogateParts", "fit_folds", "fit_scales"]
+__all__ = [
+    "DEFAULT_BLOCKS",
+    "Fold",
+    "LinearSurrogate",
+    "SurrogateParts",
+    "fit_folds",
+    "fit_scales",
+]
 
+DEFAULT_BLOCKS = ("ens", "res", "rbf", "bench")
 MIN_VARIANCE = 0.02
 _VARIANCE_WEIGHT = 10.0
 _BOUNDS = (-9.0, 3.0)
@@ -172,21 +181,20 @@ class SurrogateParts:
     blocks: dict
 
     @classmethod
-    def from_model(cls, model, responses, *, blocks=("ens", "res", "bench")):
+    def from_model(cls, model, responses, *, blocks=DEFAULT_BLOCKS):
         """Build the blocks from an item model and the answers it was fitted on.
 
         ``m_j = (sum_i x_ij + 2 Pbar_j) / (N + 2)``, a missing cell counting as its
-        probability. The noise of an item is its mean squared residual, shrunk to the
-        dispersion ``phi = sum r^2 / sum P (1 - P)`` times its mean binomial variance:
-        ``s2_j = (10 phi v_j + sum_i r_ij^2) / (10 + N_j)``, ``v_j = max(mean_i P (1 -
-        P), 0.02)``. Fractional scores vary less than binary ones, and items differ.
+        probability. The noise of an item with binary scores is its binomial variance
+        ``v_j = max(mean_i P (1 - P), 0.02)``; for fractional ones, see
+        ``_noise_variance``.
         """
         n = len(responses)
         p = model.probability(model.abilities, model.ability_covariances)
         seen = ~np.isnan(responses)
         residual = np.where(seen, responses - p, 0.0)
         p_mean = p.mean(axis=0)
-        variance = _noise_variance(p, residual, seen)
+        variance = _noise_variance(p, residual, seen, model.dispersion)
         makers = {
             "ens": lambda: _thin((p - p_mean).T / np.sqrt(n)),
             "res": lambda: _thin((residual - residual.mean(axis=0)).T / np.sqrt(n)),
@@ -214,14 +222,22 @@ class SurrogateParts:
         return LinearSurrogate(self.mean, loadings, noise)
 
 
-def _noise_variance(p, residual, seen):
-    """Residual variances of the items, shrunk to binomial ones times a dispersion."""
+def _noise_variance(p, residual, seen, dispersion):
+    """Return the noise variances of the items, before scaling.
+
+    Binary scores: ``v_j``, the binomial variance; the mean fixes it, and squared
+    residuals of few respondents would only add noise, which a greedy choice seeks out.
+    Fractional scores, of dispersion phi < 1, vary less, and not all items alike: the
+    mean squared residual, shrunk to ``v_j`` times the overall ratio ``rho`` of the two,
+    ``(k rho v_j + sum_i r_ij^2) / (k + N_j)`` with ``k = 10 phi / (1 - phi)``.
+    """
     binomial = np.maximum((p * (1.0 - p)).mean(axis=0), MIN_VARIANCE)
-    squares = (residual**2).sum(axis=0)
-    counts = seen.sum(axis=0)
-    dispersion = squares.sum() / (counts * binomial).sum()
-    weight = _VARIANCE_WEIGHT * max(dispersion, MIN_VARIANCE)
-    return (weight * binomial + squares) / (_VARIANCE_WEIGHT + counts)
+    if dispersion == 1.0:
+        return binomial
+    squares, counts = (residual**2).sum(axis=0), seen.sum(axis=0)
+    ratio = max(squares.sum() / (counts * binomial).sum(), MIN_VARIANCE)
+    weight = _VARIANCE_WEIGHT * dispersion / (1.0 - dispersion)
+    return (weight * ratio * binomial + squares) / (weight + counts)
 
 
 def _thin(block):
@@ -262,7 +278,7 @@ class Fold:
     held_out: np.ndarray
 
 
-def fit_folds(responses, groups, *, n_folds=4, blocks=("ens", "res", "bench"), **fit):
+def fit_folds(responses, groups, *, n_folds=4, blocks=DEFAULT_BLOCKS, **fit):
     """Refit the item model and the blocks without each fold of respondents.
 
     Rows are dealt to the folds in turn, so with rows sorted by score each fold spans

@@ -33,6 +33,10 @@ class Extrapolation:
         self._limit = _FIRST_LIMIT
         self._at_limit = False
 
+    def touch_down(self, state):
+        """Count from `state`, the first after a jump, if the jump proves good."""
+        self._points = [_vector(state)]
+
     def propose(self, state):
         """Return a jump from `state` after every second plain pass, else `state`."""
         if self.landing is not None:  # the last jump has gained

@@ -5,6 +5,7 @@ import numpy as np
 from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.kernels import get_kernels, packing
 from sklearn_mirt.kernels.blocks import (
+    AbilityTables,
     ItemState,
     ItemTask,
     bound_by_respondent,
@@ -74,22 +75,10 @@ class _FoldIn:
         self.precision = packing.pack(np.linalg.inv(prior_covariance))
 
     def task(self, mean, covariance):
-        first = np.column_stack([mean, np.ones(len(mean))])
-        second = packing.outer(first)
-        second[:, : covariance.shape[1]] += covariance
-        n_items, k = self.items.mean.shape
-        unused = np.zeros(n_items, dtype=bool)  # items are not updated here
-        there = self.kernels.asarray
-        return ItemTask(
-            there(first),
-            there(second),
-            unused,
-            unused,
-            unused,
-            {},
-            self.floor,
-            np.eye(k),
-        )
+        carry = np.eye(mean.shape[1] + 1)
+        dtype = self.items.second.dtype
+        tables = AbilityTables.of(mean, covariance, carry, self.kernels, dtype)
+        return ItemTask(*tables, carry, self.floor)
 
     def run(self, runner):
         d = len(self.prior_covariance)

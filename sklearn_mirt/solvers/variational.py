@@ -25,10 +25,10 @@ from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.kernels import get_kernels, packing
 from sklearn_mirt.kernels.blocks import (
+    AbilityTables,
     ItemState,
     ItemTask,
     change_coordinates,
-    group_members,
     on_device,
     sum_for_abilities,
     sweep,
@@ -104,8 +104,7 @@ class VariationalSolver(Solver):
 class _State:
     """Everything that changes from pass to pass.
 
-    The items are owed the change of coordinates `carry`, which the next pass applies
-    block by block. `divergence` is the state's part of the bound that needs no cells.
+    The items are still owed the change of coordinates `carry`. `divergence` is the state's part of the bound that needs no cells.
     """
 
     items: ItemState
@@ -134,7 +133,6 @@ class _Fit:
         self.counts = np.bincount(
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
-        self.members = group_members(self.blocks, design.groups, self.observed, kernels)
         self.trace = []
         self.plain_passes = np.inf
 
@@ -189,8 +187,11 @@ class _Fit:
         for n_iter in range(max_iter):
             before = self.state
             bound = self._pass(learn_prior)
-            if n_iter == 0 or before.jumped:
-                continue  # no bound to compare: nothing learned yet, or amid a jump
+            if n_iter == 0:
+                continue  # nothing learned yet
+            if before.jumped:  # no bound to compare yet
+                jumps.touch_down(self.state)
+                continue
             if self.trace and bound < self.trace[-1]:
                 if jumps is not None and jumps.landing is not None:
                     self.state = jumps.undo()
@@ -227,21 +228,20 @@ class _Fit:
         return self._last_gain() < tol * self.n_answers
 
     def _task(self):
-        state = self.state
-        first = np.column_stack([state.mean, np.ones(len(state.mean))])
-        second = packing.outer(first)
-        second[:, : state.covariance.shape[1]] += state.covariance
+        state, there = self.state, self.kernels.asarray
+        abilities, owed = AbilityTables.of(
+            state.mean, state.covariance, state.carry, self.kernels, self.dtype
+        )
         precision, linear = state.prior.canonical()
-        there = self.kernels.asarray
         return ItemTask(
-            there(first, dtype=self.dtype),
-            there(second, dtype=self.dtype),
+            abilities,
+            owed,
+            state.carry,
+            None if self.floor is None else there(self.floor),
             there(precision),
             there(linear),
             there(self.design.groups),
-            self.members,
-            None if self.floor is None else there(self.floor),
-            state.carry,
+            there(self.observed),
             self.design.positive_slopes,
         )
 
@@ -281,11 +281,8 @@ class _Fit:
 
     def _settle_items(self):
         """Give the items what they are owed."""
-        items = self.state.items.empty_like()
-        xp = self.kernels.xp
-        change_coordinates(self.state.items, self.state.carry, items, xp)
-        carry = np.eye(self.n_dims + 1)
-        self.state = replace(self.state, items=items, carry=carry)
+        items = change_coordinates(self.state.items, self.state.carry, self.kernels)
+        self.state = replace(self.state, items=items, carry=np.eye(self.n_dims + 1))
 
     def _update_abilities(self, sums):
         """Posterior of the abilities given the items, prior N(0, I)."""
