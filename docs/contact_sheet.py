@@ -13,11 +13,17 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 from matplotlib.image import imread
 
-from sklearn_mirt import audit_benchmarks, choose_dimensions, compare_respondents, plots
+from sklearn_mirt import (
+    audit_benchmarks,
+    choose_dimensions,
+    compare_respondents,
+    plots,
+    selection_curve,
+)
 from sklearn_mirt.datasets import make_benchmark_suite
 
 
-def displays(audit, choice, pair):
+def displays(audit, choice, pair, curve):
     """Return (name, function that draws) of every display."""
     model = audit.estimator
     return [
@@ -40,6 +46,7 @@ def displays(audit, choice, pair):
         ("dimensions", lambda: plots.DimensionsDisplay.from_choice(choice)),
         ("calibration", lambda: plots.CalibrationDisplay.from_audit(audit)),
         ("pair", lambda: plots.PairDisplay.from_table(pair)),
+        ("selection", lambda: plots.SelectionCurveDisplay.from_curve(curve)),
     ]
 
 
@@ -53,10 +60,12 @@ def main(folder, scale=1.0):
     choice = choose_dimensions(suite.responses, n_dims=(1, 2, 3), item_groups=benchmark)
     first, second = suite.responses.index[:2]
     pair = compare_respondents(audit.estimator, suite.responses, first, second)
+    small = suite.responses.iloc[:, ::40]
+    curve = selection_curve(small, budgets=(10, 25, 50, 100), cv=3, n_draws=2)
     for style in ("default", "dark_background"):
         with plt.style.context(style):
             files = []
-            for name, draw in displays(audit, choice, pair):
+            for name, draw in displays(audit, choice, pair, curve):
                 files.append(folder / f"{name.replace(' ', '-')}-{style[:4]}.png")
                 draw().figure_.savefig(files[-1], dpi=110)
                 plt.close("all")

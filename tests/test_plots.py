@@ -256,7 +256,25 @@ def test_pair_display_draws_the_bins_of_each_dimension(fitted):
     ax = plots.PairDisplay.from_table(table).ax_
     drawn = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 5]
     bins = [f"bin {k}" for k in range(1, 6)]
-    np.testing.assert_allclose(drawn[0], table.loc["dim1"].loc[bins, "difference"].astype(float))
+    difference = table.loc["dim1"].loc[bins, "difference"]
+    np.testing.assert_allclose(drawn[0], difference.astype(float))
+
+
+def test_selection_curve_is_the_mean_over_splits_at_each_size():
+    curve = pd.DataFrame(
+        {
+            "strategy": ["kriging", "kriging", "random", "random"],
+            "scorer": "full_score",
+            "n_items": 10,
+            "split": [0, 1, 0, 1],
+            "spearman": [0.9, 0.8, 0.5, 0.7],
+        }
+    )
+    ax = plots.SelectionCurveDisplay.from_curve(curve).ax_
+    drawn = [line.get_ydata() for line in ax.lines[::3]]
+    np.testing.assert_allclose(drawn, [[0.85], [0.6]])
+    with pytest.raises(ValueError, match="no column 'tau'"):
+        plots.SelectionCurveDisplay.from_curve(curve, metric="tau")
 
 
 def test_contact_sheet_draws_every_display(fitted):

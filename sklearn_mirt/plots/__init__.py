@@ -11,6 +11,7 @@ from sklearn_mirt.plots.curves import (
     DimensionsDisplay,
     LowerBoundDisplay,
     PairDisplay,
+    SelectionCurveDisplay,
 )
 from sklearn_mirt.plots.discrimination import DiscriminationDisplay
 from sklearn_mirt.plots.heatmap import BenchmarkHeatmapDisplay
@@ -32,6 +33,7 @@ __all__ = [
     "ItemCurvesDisplay",
     "LowerBoundDisplay",
     "PairDisplay",
+    "SelectionCurveDisplay",
     "dimensions_of",
     "significance_stars",
 ]

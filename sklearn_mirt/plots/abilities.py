@@ -157,7 +157,7 @@ class AbilityDisplay:
 
 
 def tie_sets(value, error, reach):
-    """Number the runs of a falling sequence that do not differ from their first.
+    """Return numbers of the runs of a falling sequence that do not differ from their first.
 
     Parameters
     ----------

@@ -195,3 +195,64 @@ class PairDisplay:
         ax.legend(frameon=False)
         self.ax_, self.figure_ = plain_axes(ax), ax.figure
         return self
+
+
+class SelectionCurveDisplay:
+    """Fidelity of scores from few items against the number of items, held out.
+
+    Parameters
+    ----------
+    curve : DataFrame
+        As of :func:`sklearn_mirt.selection_curve`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    def __init__(self, curve):
+        self.curve = curve
+
+    @classmethod
+    def from_curve(cls, curve, *, metric="spearman", ax=None):
+        """Draw a table of `selection_curve`."""
+        return cls(curve).plot(ax=ax, metric=metric)
+
+    def plot(self, ax=None, *, metric="spearman"):
+        """Draw a measure against the budget, with standard errors over splits.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+        metric : str, default="spearman"
+            A column of the curve: spearman, kendall, mae, coverage...
+
+        Returns
+        -------
+        self : SelectionCurveDisplay
+        """
+        if metric not in self.curve:
+            raise ValueError(
+                f"The curve has no column {metric!r}; it has {list(self.curve.columns)}"
+            )
+        ax = ax if ax is not None else new_axes((6.4, 4.4))
+        kinds = self.curve.groupby(["strategy", "scorer"], sort=False)
+        for k, ((strategy, scorer), rows) in enumerate(kinds):
+            by_size = rows.groupby("n_items")[metric]
+            mean, error = by_size.mean(), by_size.sem().fillna(0)
+            ax.errorbar(
+                mean.index,
+                mean,
+                yerr=error,
+                fmt=("o-", "s--", "^-.", "D:")[k % 4],
+                capsize=3,
+                color=COLOURS[k % len(COLOURS)],
+                label=f"{strategy}, {scorer}".replace("_", " "),
+            )
+        ax.set_xscale("log")
+        ax.set_xlabel("number of items (logarithmic)")
+        ax.set_ylabel(f"{metric.replace('_', ' ')} with full scores, held out")
+        ax.legend(frameon=False, fontsize="small")
+        self.ax_, self.figure_ = plain_axes(ax), ax.figure
+        return self
