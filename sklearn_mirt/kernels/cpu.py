@@ -409,7 +409,7 @@ def _store(lanes, start, stop, rows):
 
 @jit
 def _factor(low, inverse_diagonal, product):
-    """Cholesky factor of packed matrices in place, with 1 / diagonal and its product."""
+    """Cholesky factor of packed matrices in place, 1 / diagonal and its product."""
     product[:] = 1.0
     for p in range(inverse_diagonal.shape[0]):
         row = p * (p + 1) // 2
