@@ -14,9 +14,9 @@ def spectral_start(blocks, n_dims, answered, kernels, runner):
 
     They are the leading left singular vectors of the answers, standardised by item, 0
     where missing. With many respondents by subspace iteration (Halko, Martinsson &
-    Tropp 2011, algorithm 4.4), whose start is seeded. The variance is that of the respondents
-    with answers, the boolean array `answered`; the others start at 0. The blocks of
-    answers are on the device.
+    Tropp 2011, algorithm 4.4), whose start is seeded. The variance is that of the
+    respondents with answers, the boolean array `answered`; the others start at 0. The
+    blocks of answers are on the device.
     """
     n = len(answered)
     rate = np.concatenate(
