@@ -105,7 +105,7 @@ def benchmark_table(benchmarks) -> Table:
     dims = [c.removeprefix("r_") for c in benchmarks.columns if c.startswith("r_")]
     table = Table(
         title="Correlation of mean score and ability",
-        caption="* p < .05   ** p < .01   *** p < .001",
+        caption="adjusted p: * < .05   ** < .01   *** < .001",
         box=None,
         header_style="bold",
         padding=(0, 1),
@@ -119,10 +119,15 @@ def benchmark_table(benchmarks) -> Table:
             Text(str(name)),  # not str: square brackets in a name are no markup
             f"{int(row['n_items']):,}",
             f"{row['mean_score']:.2f}",
-            *(_correlation(row[f"r_{d}"], row.get(f"p_{d}", np.nan)) for d in dims),
+            *(_correlation(row[f"r_{d}"], _p_value(row, d)) for d in dims),
             str(row["verdict"]),
         )
     return table
+
+
+def _p_value(row, dim: str) -> float:
+    """Return the adjusted p-value of a row, or the plain one."""
+    return row.get(f"q_{dim}", row.get(f"p_{dim}", np.nan))
 
 
 def _correlation(r: float, p: float) -> Text:

@@ -94,7 +94,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; all if -1.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error arose.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, not tables.")]
-LABELS = ("benchmark", "subset", "category")
+LABELS = ("benchmark", "subset", "category", "stated_dimension", "text")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The block functions, written once for every backend.
 
-One pass over a block of items is three thin matrix products and one elementwise function
-per half pass. With packed second moments T = E[beta beta'] of the items and
+One pass over a block of items is three thin matrix products and one elementwise
+function per half pass. With packed second moments T = E[beta beta'] of the items and
 P = E[theta theta'] of the respondents (theta extended by 1),
 
     E[eta^2] = T . P      omega = w tanh(c / 2) / (2 c), c = sqrt(E[eta^2])
@@ -22,7 +22,7 @@ from sklearn_mirt.kernels import packing
 
 @dataclass(frozen=True, eq=False)
 class ItemState:
-    """Posterior of all items: means (J, K), float64, and packed second moments (J, L)."""
+    """Posterior of all items: means (J, K) and packed second moments (J, L)."""
 
     mean: np.ndarray
     second: np.ndarray
@@ -187,9 +187,7 @@ class SparseCellsOperator:
 
     def spread(self, values, kernels):
         """Return one value per item as one value per observed cell."""
-        offsets = self._place[0]
-        item = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        return values[kernels.asarray(item)][None]
+        return values[kernels.item_of_cells(self._place[0], self.shape[1])][None]
 
 
 def cells_operator(block, kernels, n_respondents):
@@ -200,9 +198,13 @@ def cells_operator(block, kernels, n_respondents):
 
 
 def on_device(block, kernels):
-    """Return a block whose cells are on the device of the kernels."""
-    weights = None if block.weights is None else kernels.asarray(block.weights)
-    return replace(block, scores=kernels.asarray(block.scores), weights=weights)
+    """Return a block whose arrays are on the device of the kernels."""
+    arrays = {
+        name: kernels.asarray(part)
+        for name, part in vars(block).items()
+        if isinstance(part, np.ndarray)
+    }
+    return replace(block, **arrays)
 
 
 def change_coordinates(items, carry, kernels):

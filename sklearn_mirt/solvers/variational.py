@@ -7,8 +7,8 @@ Model, with beta_j = (a_j, d_j):
     theta_i ~ N(0, I)        beta_j ~ N(mu_g, Sigma_g), g the group of item j
 
 Polya-Gamma augmentation makes both conditionals Gaussian. A pass updates items given
-abilities and abilities given items (kernels/blocks.py), moves the abilities to mean 0 and
-average second moment I, carrying items and prior along, and re-estimates the prior.
+abilities and abilities given items (kernels/blocks.py), moves the abilities to mean 0
+and average second moment I, carrying items and prior along, and re-estimates the prior.
 
 References
 ----------
@@ -59,8 +59,8 @@ class VariationalSolver(Solver):
     tol : float
         Stop when a pass raises the bound by less, in nats per observed answer.
     dtype : {"auto", "float32", "float64"}
-        Type of the matrix products; sums across blocks are float64. "auto" takes float64
-        up to a million cells.
+        Type of the matrix products; sums across blocks are float64. "auto" takes
+        float64 up to a million cells.
     device : {"cpu", "cuda"}
     n_jobs : int or None
     accelerate : bool
@@ -104,7 +104,8 @@ class VariationalSolver(Solver):
 class _State:
     """Everything that changes from pass to pass.
 
-    The items are still owed the change of coordinates `carry`. `divergence` is the state's part of the bound that needs no cells.
+    The items are still owed the change of coordinates `carry`. `divergence` is the
+    state's part of the bound that needs no cells.
     """
 
     items: ItemState
@@ -129,7 +130,9 @@ class _Fit:
         self.observed = item_weight > 0
         self.answered = respondent_weight > 0
         self.n_answers = item_weight.sum()
-        self.floor = design.guessing if np.any(design.guessing) else None
+        there = kernels.asarray
+        self.floor = there(design.guessing) if np.any(design.guessing) else None
+        self.groups, self.observed_there = there(design.groups), there(self.observed)
         self.counts = np.bincount(
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
@@ -144,7 +147,7 @@ class _Fit:
 
     def _cold_start(self):
         d, n_items = self.n_dims, self.data.n_items
-        mean = spectral_start(self.data, d, self.answered, self.kernels, self.runner)
+        mean = spectral_start(self.blocks, d, self.answered, self.kernels, self.runner)
         second = packing.pack(0.5 * np.eye(d + 1))
         return _State(
             self._items(np.zeros((n_items, d + 1)), np.tile(second, (n_items, 1))),
@@ -177,10 +180,11 @@ class _Fit:
         """Pass until the bound settles; return whether it did.
 
         The bound of a state becomes known during the next pass. Two steps are no exact
-        ascent: a jump of the acceleration, and the empirical-Bayes step, which is shrunk.
-        Should the bound fall, the fit returns to the state before. After a jump it goes
-        on without it; when the bound had all but settled it stops at this summit; else
-        it goes on with the prior held, where every step is an exact ascent.
+        ascent: a jump of the acceleration, and the empirical-Bayes step, which is
+        shrunk. Should the bound fall, the fit returns to the state before. After a jump
+        it goes on without it; when the bound had all but settled it stops at this
+        summit; else it goes on with the prior held, where every step is an exact
+        ascent.
         """
         jumps = Extrapolation() if np.isfinite(self.plain_passes) else None
         kept, learn_prior, settled = None, True, False
@@ -237,11 +241,11 @@ class _Fit:
             abilities,
             owed,
             state.carry,
-            None if self.floor is None else there(self.floor),
+            self.floor,
             there(precision),
             there(linear),
-            there(self.design.groups),
-            there(self.observed),
+            self.groups,
+            self.observed_there,
             self.design.positive_slopes,
         )
 
