@@ -63,7 +63,12 @@ SECTIONS = [
         "Compare two models",
         "Both answered the same items, so the differences are paired; errors are "
         "clustered by benchmark.",
-        [f"compare {NLU} --bank nlu.parquet {PAIR}"],
+        [
+            f"compare {NLU} --bank nlu.parquet {PAIR}",
+            "compare new.csv --items openllm_v1/items.csv.gz --bank openllm.json "
+            "--first fionazhang/fine-tune-mistral-long-merge "
+            "--second CultriX/MonaTrix-v6",
+        ],
     ),
     (
         "Logs of harnesses",
@@ -160,6 +165,7 @@ def main():
                 done[line] = run(line, work)
                 record.write_text(json.dumps(done))
             text, seconds = done[line]
+            text = text.strip("\n")
             print(f"{seconds:7.1f} s  {line}", flush=True)
             parts.append(f"```console\n$ sklearn-mirt {line}\n{text}\n```")
             parts.append(f"({seconds:.0f} s)")
