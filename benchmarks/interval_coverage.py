@@ -1,28 +1,31 @@
-"""Do the bootstrap intervals cover? Nominal 95%, over simulated suites of reduced size.
+"""Do the intervals cover? Nominal 95%, over simulated suites of reduced size.
 
-Each suite has new respondents and new items of eight benchmarks of fixed kind; four lean
-on one ability, three on another, one on both, and each has an effect of its own. The
-targets are what the same analysis would give
+Each suite has new respondents, singly or in families, and new items of eight benchmarks
+of fixed kind: four lean on one ability, three on another, one on both, and each has an
+effect of its own. The targets are what the same analysis would give
 
-- for abilities and ranks: with endless items of the same benchmarks, the respondents
-  held (a fit to `ENDLESS` times as many items);
-- for correlations: over endless respondents and items, benchmarks of the same number of
-  items (one fit to a large population).
+- for abilities and ranks, whose intervals are from the bootstrap over items: with
+  endless items of the same benchmarks, the respondents held (a fit to `ENDLESS` times
+  as many);
+- for correlations, whose intervals add the bootstrap over items and the influence of
+  respondents: over endless respondents, and items of benchmarks of the same size (one
+  fit to a large population).
 
-    python benchmarks/interval_coverage.py --suites 200 --replicates 100
+Run with::
+
+    python benchmarks/interval_coverage.py --suites 200 --replicates 80
 """
 
 import argparse
+import json
 import time
 
 import numpy as np
 from scipy import stats
 from scipy.special import expit
 
-from sklearn_mirt import MIRTTransformer
+from sklearn_mirt import MIRTTransformer, ResponseData, bootstrap, combined_intervals
 from sklearn_mirt.correlations import Scales, fisher_errors, fisher_interval, pearson
-from sklearn_mirt.rotation import align
-from sklearn_mirt.uncertainty import bootstrap, combined_intervals
 
 # Slopes on two abilities and on the benchmark's own effect, and the mean logit.
 BENCHMARKS = np.array(
@@ -38,138 +41,167 @@ BENCHMARKS = np.array(
     ]
 )
 CORRELATION = 0.3
-ENDLESS = 15
+FAMILY_SIZE, WITHIN = 3, 0.4  # share of the variance within families
+ENDLESS = 20
 
 
-def draw_respondents(rng, n):
-    """Return abilities and benchmark effects, (n, 2 + n_benchmarks)."""
-    factor = np.linalg.cholesky([[1, CORRELATION], [CORRELATION, 1]])
-    abilities = rng.standard_normal((n, 2)) @ factor.T
-    return np.hstack([abilities, rng.standard_normal((n, len(BENCHMARKS)))])
+def draw_respondents(rng, n, families=False):
+    """Return abilities and benchmark effects (n, 2 + n_benchmarks), and families."""
+    k = 2 + len(BENCHMARKS)
+    family = np.arange(n) // (FAMILY_SIZE if families else 1)
+    raw = rng.standard_normal((n, k))
+    if families:
+        centres = rng.standard_normal((family.max() + 1, k))
+        raw = np.sqrt(WITHIN) * raw + np.sqrt(1 - WITHIN) * centres[family]
+    raw[:, :2] @= np.linalg.cholesky([[1, CORRELATION], [CORRELATION, 1]]).T
+    return raw, family
 
 
-def draw_items(rng, n_each, effects=1.0):
+def draw_items(rng, n_each):
     """Return slopes on abilities and effects, intercepts, benchmark of each item."""
     code = np.repeat(np.arange(len(BENCHMARKS)), n_each)
-    strength = rng.lognormal(0, 0.35, len(code))[:, None]
+    strength = rng.lognormal(0, 0.35, len(code))
     slopes = np.zeros((len(code), 2 + len(BENCHMARKS)))
-    slopes[:, :2] = strength * BENCHMARKS[code, :2]
+    slopes[:, :2] = strength[:, None] * BENCHMARKS[code, :2]
     slopes[:, :2] += 0.06 * rng.standard_normal((len(code), 2))
-    slopes[np.arange(len(code)), 2 + code] = effects * strength[:, 0]
-    slopes[np.arange(len(code)), 2 + code] *= BENCHMARKS[code, 2]
-    intercepts = BENCHMARKS[code, 3] + rng.standard_normal(len(code))
-    return slopes, intercepts, code
+    slopes[np.arange(len(code)), 2 + code] = strength * BENCHMARKS[code, 2]
+    return slopes, BENCHMARKS[code, 3] + rng.standard_normal(len(code)), code
 
 
-def answer(rng, respondents, slopes, intercepts):
+def answers(rng, respondents, slopes, intercepts):
+    """Return simulated answers (n_respondents, n_items)."""
     chance = expit(respondents @ slopes.T + intercepts)
     return (rng.random(chance.shape) < chance).astype(float)
 
 
 def fit(X, code):
-    labels = np.array([f"b{c}" for c in code], dtype=object)
-    return MIRTTransformer(2, item_groups=labels).fit(X), labels
+    """Return the fit, with benchmarks as item groups."""
+    return MIRTTransformer(2, item_groups=code.astype(str).astype(object)).fit(X)
 
 
-def population_correlations(n_each, effects, seed=12345):
-    """Return r of benchmark scores of `n_each` items with the abilities, at the limit."""
-    rng = np.random.default_rng(seed)
-    respondents = draw_respondents(rng, 3000)
-    slopes, intercepts, code = draw_items(rng, 6 * n_each, effects)
-    X = answer(rng, respondents, slopes, intercepts)
-    theta = in_order(*fit(X, code)[:1], code)[0]
-    r = []
-    for part in range(6):
-        chosen = np.flatnonzero(np.arange(len(code)) % 6 == part)
-        means = np.stack([X[:, chosen[code[chosen] == g]].mean(1) for g in range(8)], 1)
-        r.append(pearson(theta, means))
-    return np.mean(r, 0)
-
-
-def in_order(model, code):
-    """Return abilities with the dimension of the first benchmark first."""
+def order_of(model, code):
+    """Return the dimensions in the order of the benchmarks that lean on them."""
     first = np.abs(model.slopes_[code == 0]).mean(0)
-    order = [0, 1] if first[0] > first[1] else [1, 0]
-    return model.abilities_[:, order], order
+    return [0, 1] if first[0] > first[1] else [1, 0]
 
 
-def one_suite(seed, n_respondents, n_each, n_replicates, effects, target_r):
-    """Return whether each interval covers, by kind."""
+def population_correlations(n_each, seed=12345):
+    """Return r of scores on `n_each` items with the abilities, at the limit."""
+    rng = np.random.default_rng(seed)
+    respondents, _ = draw_respondents(rng, 3000)
+    slopes, intercepts, code = draw_items(rng, 6 * n_each)
+    X = answers(rng, respondents, slopes, intercepts)
+    model = fit(X, code)
+    theta, found = model.abilities_[:, order_of(model, code)], []
+    for part in range(6):
+        chosen = np.arange(len(code)) % 6 == part
+        scales = Scales.from_labels(code[chosen])
+        found.append(pearson(theta, scales.means(ResponseData.from_wide(X[:, chosen]))))
+    return np.mean(found, 0)
+
+
+class Tally:
+    """Which intervals cover, and how wide they are, by kind."""
+
+    def __init__(self):
+        self.covers, self.widths = {}, {}
+
+    def note(self, kind, low, high, truth):
+        """Add the intervals of one dimension."""
+        covered = np.mean((low <= truth) & (truth <= high))
+        self.covers.setdefault(kind, []).append(covered)
+        self.widths.setdefault(kind, []).append(np.mean(high - low))
+
+
+def one_suite(seed, args, target_r):
+    """Return the Tally of one simulated suite."""
     rng = np.random.default_rng([seed, 1])
-    respondents = draw_respondents(rng, n_respondents)
-    slopes, intercepts, code = draw_items(rng, n_each, effects)
-    X = answer(rng, respondents, slopes, intercepts)
-    model, labels = fit(X, code)
-    more = draw_items(rng, ENDLESS * n_each, effects)
-    endless, _ = fit(answer(rng, respondents, *more[:2]), more[2])
-    _, order = in_order(model, code)
-    target = in_order(endless, more[2])[0]
-    out, widths = {}, {}
-    items = bootstrap(model, X, n_replicates=n_replicates, random_state=seed)
-    others = bootstrap(
-        model, X, resample="respondents", n_replicates=n_replicates, random_state=seed
-    )
-    table = items.ability_table()
-    low, high = (
-        table[[f"{end}_dim{k + 1}" for k in order]].to_numpy() for end in ("low", "high")
-    )
-    out["ability"] = (low <= target) & (target <= high)
-    error = items.abilities.std(0, ddof=1)[:, order]
-    out["ability, spread only"] = np.abs(table[[f"dim{k+1}" for k in order]].to_numpy() - target) <= 1.96 * error
-    posterior = model.ability_posteriors_.standard_errors[:, order]
-    out["ability, posterior only"] = np.abs(table[[f"dim{k+1}" for k in order]].to_numpy() - target) <= 1.96 * posterior
-    for position, k in enumerate(order):
-        ranks = items.rank_table(k).loc[model.respondents_]
-        truth = stats.rankdata(-target[:, position])
-        out.setdefault("rank", []).append(
-            (ranks["low_rank"] <= truth) & (truth <= ranks["high_rank"])
+    respondents, family = draw_respondents(rng, args.respondents, args.families)
+    slopes, intercepts, code = draw_items(rng, args.items)
+    X = answers(rng, respondents, slopes, intercepts)
+    model, tally = fit(X, code), Tally()
+    more = draw_items(rng, ENDLESS * args.items)
+    endless = fit(answers(rng, respondents, *more[:2]), more[2])
+    target = endless.abilities_[:, order_of(endless, more[2])]
+    order = order_of(model, code)
+    replicates = bootstrap(model, X, n_replicates=args.replicates, random_state=seed)
+    note_abilities(tally, model, replicates, target, order)
+    data = ResponseData.from_wide(X)
+    means = Scales.from_labels(code).means(data)
+    errors, dof = fisher_errors(model.abilities_, means, family)
+    total = np.sqrt(errors**2 + replicates.correlation_errors() ** 2)
+    for kind, error in (
+        ("correlation", total),
+        ("correlation, respondents only", errors),
+    ):
+        low, high = fisher_interval(replicates.observed, error, dof[:, None])
+        for k, d in enumerate(order):
+            tally.note(kind, low[:, d], high[:, d], target_r[:, k])
+    if args.both:
+        others = bootstrap(
+            model,
+            X,
+            resample="respondents",
+            respondent_groups=family,
+            n_replicates=args.replicates,
+            random_state=seed,
         )
-        widths.setdefault("rank", []).append((ranks["high_rank"]-ranks["low_rank"]).mean())
-    for name, parts in {
-        "correlation": (items, others),
-        "correlation, respondents only": (others,),
-        "correlation, items only": (items,),
-    }.items():
-        r = combined_intervals(*parts)
-        low, high = (
-            r[[f"{end}_dim{k + 1}" for k in order]].to_numpy() for end in ("low", "high")
-        )
-        out[name] = (low <= target_r) & (target_r <= high)
-    widths["r error"] = (others.observed[:, order] - target_r).mean()
-    scales = Scales.from_labels(labels)
-    from sklearn_mirt.data import ResponseData
+        note_bootstraps(tally, replicates, others, target_r, order)
+    return tally
 
-    means = scales.means(ResponseData.from_wide(X))
-    error, dof = fisher_errors(model.abilities_, means)
-    low, high = fisher_interval(others.observed, error, dof[:, None])
-    low, high = low[:, order], high[:, order]
-    out["correlation, influence only"] = (low <= target_r) & (target_r <= high)
-    total = np.sqrt(error**2 + items.correlation_errors() ** 2)
-    low, high = fisher_interval(others.observed, total, dof[:, None])
-    low, high = low[:, order], high[:, order]
-    out["correlation, influence + items"] = (low <= target_r) & (target_r <= high)
-    return {k: np.mean(v) for k, v in out.items()}, widths
+
+def note_abilities(tally, model, replicates, target, order):
+    """Note the intervals of abilities and ranks."""
+    table = replicates.ability_table()
+    errors = 1.96 * model.ability_posteriors_.standard_errors
+    for k, d in enumerate(order):
+        low, high = table[f"low_dim{d + 1}"], table[f"high_dim{d + 1}"]
+        tally.note("ability", low, high, target[:, k])
+        theta, error = model.abilities_[:, d], errors[:, d]
+        kind = "ability, posterior only"
+        tally.note(kind, theta - error, theta + error, target[:, k])
+        ranks = replicates.rank_table(d).loc[model.respondents_]
+        truth = stats.rankdata(-target[:, k])
+        tally.note("rank", ranks["low_rank"], ranks["high_rank"], truth)
+
+
+def note_bootstraps(tally, items, respondents, target_r, order):
+    """Note the intervals of correlations from a bootstrap of respondents."""
+    for kind, parts in (
+        ("correlation, two bootstraps", (items, respondents)),
+        ("correlation, bootstrap of respondents", (respondents,)),
+    ):
+        found = combined_intervals(*parts)
+        for k, d in enumerate(order):
+            low, high = found[f"low_dim{d + 1}"], found[f"high_dim{d + 1}"]
+            tally.note(kind, low, high, target_r[:, k])
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--suites", type=int, default=200)
-    parser.add_argument("--replicates", type=int, default=100)
+    parser.add_argument("--replicates", type=int, default=80)
     parser.add_argument("--respondents", type=int, default=60)
-    parser.add_argument("--items", type=int, default=40, help="per benchmark")
-    parser.add_argument("--effects", type=float, default=1.0)
-    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--items", type=int, default=40, help="of each benchmark")
+    parser.add_argument("--families", action="store_true", help="families of three")
+    parser.add_argument("--both", action="store_true", help="bootstrap respondents too")
     args = parser.parse_args()
-    target_r = population_correlations(args.items, args.effects)
-    print(target_r.round(2).tolist())
-    start, rows, w = time.time(), [], []
-    for seed in range(args.first, args.first + args.suites):
-        covered, widths = one_suite(
-            seed, args.respondents, args.items, args.replicates, args.effects, target_r
-        )
-        rows.append(covered); w.append(widths)
-        if (seed + 1) % 10 == 0:
-            print(seed+1, 'seconds', round(time.time()-start), {k: round(float(np.mean([r[k] for r in rows])),3) for k in rows[0]}, {k: round(float(np.mean([r[k] for r in w])),3) for k in w[0]}, flush=True)
+    target_r = population_correlations(args.items)
+    start, rows = time.perf_counter(), []
+    for seed in range(args.suites):
+        rows.append(one_suite(seed, args, target_r))
+        if (seed + 1) % 20 == 0 or seed + 1 == args.suites:
+            report = {
+                kind: {
+                    "coverage": round(
+                        float(np.mean([t.covers[kind] for t in rows])), 3
+                    ),
+                    "width": round(float(np.mean([t.widths[kind] for t in rows])), 3),
+                }
+                for kind in rows[0].covers
+            }
+            seconds = round(time.perf_counter() - start)
+            print(f"{seed + 1} suites, {seconds} s: {json.dumps(report)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sklearn_mirt.abilities import Abilities
     from sklearn_mirt.alignment import align_fits
     from sklearn_mirt.audit import BenchmarkAudit, audit_benchmarks
+    from sklearn_mirt.bank import ItemBank, load_item_bank, save_item_bank
     from sklearn_mirt.baselines import (
         AdditiveClassifier,
         GroupMeanScoreClassifier,
@@ -34,6 +35,13 @@ if TYPE_CHECKING:
     from sklearn_mirt.data import ResponseData
     from sklearn_mirt.diagnostics import null_control
     from sklearn_mirt.dimensions import choose_dimensions
+    from sklearn_mirt.files import read_items, read_responses
+    from sklearn_mirt.fit_statistics import (
+        global_fit,
+        item_fit,
+        likelihood_ratio,
+        person_zh,
+    )
     from sklearn_mirt.items import ItemParameters
     from sklearn_mirt.runs import compare_runs
     from sklearn_mirt.scoring import (
@@ -44,6 +52,9 @@ if TYPE_CHECKING:
         compare_scores,
     )
     from sklearn_mirt.selection import InformativeItemSelector
+    from sklearn_mirt.solvers.design import ExactModel
+    from sklearn_mirt.solvers.person_scores import score_respondents
+    from sklearn_mirt.solvers.quadrature import ExactSettings, fit_quadrature
     from sklearn_mirt.stability import dimension_stability
     from sklearn_mirt.transformer import MIRTTransformer
     from sklearn_mirt.uncertainty import bootstrap, combined_intervals
@@ -53,9 +64,12 @@ _HOME = {
     "Abilities": "abilities",
     "AdditiveClassifier": "baselines",
     "BenchmarkAudit": "audit",
+    "ExactModel": "solvers.design",
+    "ExactSettings": "solvers.quadrature",
     "FullScoreRegressor": "scoring",
     "GroupMeanScoreClassifier": "baselines",
     "InformativeItemSelector": "selection",
+    "ItemBank": "bank",
     "ItemMeanClassifier": "baselines",
     "ItemParameters": "items",
     "MIRTClassifier": "classifier",
@@ -75,8 +89,18 @@ _HOME = {
     "compare_runs": "runs",
     "compare_scores": "scoring",
     "dimension_stability": "stability",
+    "fit_quadrature": "solvers.quadrature",
+    "global_fit": "fit_statistics",
+    "item_fit": "fit_statistics",
+    "likelihood_ratio": "fit_statistics",
+    "load_item_bank": "bank",
     "null_control": "diagnostics",
+    "person_zh": "fit_statistics",
+    "read_items": "files",
+    "read_responses": "files",
     "recommend_size": "budgets",
+    "save_item_bank": "bank",
+    "score_respondents": "solvers.person_scores",
     "selection_curve": "budgets",
     "summarize_curve": "budgets",
 }
@@ -86,9 +110,12 @@ __all__ = [
     "Abilities",
     "AdditiveClassifier",
     "BenchmarkAudit",
+    "ExactModel",
+    "ExactSettings",
     "FullScoreRegressor",
     "GroupMeanScoreClassifier",
     "InformativeItemSelector",
+    "ItemBank",
     "ItemMeanClassifier",
     "ItemParameters",
     "MIRTClassifier",
@@ -110,9 +137,19 @@ __all__ = [
     "compare_scores",
     "datasets",
     "dimension_stability",
+    "fit_quadrature",
+    "global_fit",
+    "item_fit",
+    "likelihood_ratio",
+    "load_item_bank",
     "metrics",
     "null_control",
+    "person_zh",
+    "read_items",
+    "read_responses",
     "recommend_size",
+    "save_item_bank",
+    "score_respondents",
     "selection_curve",
     "summarize_curve",
 ]

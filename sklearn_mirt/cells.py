@@ -45,9 +45,9 @@ class DenseCells:
     def blocks(self, n_cells):
         """Return runs of items of about `n_cells` cells, as views."""
         n_items, n_respondents = self.scores.shape
-        # at least 16 items: the sums over respondents that a block returns are then
+        # at least 32 items: the sums over respondents that a block returns are then
         # small beside the work on its cells
-        step = max(16, n_cells // max(n_respondents, 1))
+        step = max(32, n_cells // max(n_respondents, 1))
         return [
             DenseBlock(
                 start,
@@ -74,7 +74,7 @@ class DenseCells:
         )
 
     def cells(self):
-        """Return item, respondent, score and weight (None if all 1) of observed cells."""
+        """Return item, respondent, score, weight (None if all 1) of observed cells."""
         item, respondent = np.nonzero(self.scores != MISSING)
         weights = None if self.weights is None else self.weights[item, respondent]
         return item, respondent, self.scores[item, respondent], weights
@@ -185,7 +185,7 @@ class SparseCells:
         )
 
     def cells(self):
-        """Return item, respondent, score and weight (None if all 1) of observed cells."""
+        """Return item, respondent, score, weight (None if all 1) of observed cells."""
         item = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         return item, self.respondents, self.scores, self.weights
 

@@ -4,7 +4,15 @@ from contextlib import contextmanager
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +29,34 @@ def progress_bar(label: str):
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield _Passes(progress, progress.add_task(label, total=None), label)
+
+
+@contextmanager
+def byte_bar(label: str):
+    """Show a bar of bytes read; yields a function of the bytes done and in all."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(label, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
+def step_bar(label: str, total: int):
+    """Show a bar of steps with the time left; yields a function (done, label)."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda done, text: progress.update(task, completed=done, description=text)
 
 
 class _Passes:
@@ -61,7 +97,7 @@ def benchmark_table(benchmarks) -> Table:
     dims = [c.removeprefix("r_") for c in benchmarks.columns if c.startswith("r_")]
     table = Table(
         title="Correlation of mean score and ability",
-        caption="* p < .05   ** p < .01   *** p < .001",
+        caption="adjusted p: * < .05   ** < .01   *** < .001",
         box=None,
         header_style="bold",
         padding=(0, 1),
@@ -75,10 +111,15 @@ def benchmark_table(benchmarks) -> Table:
             Text(str(name)),  # not str: square brackets in a name are no markup
             f"{int(row['n_items']):,}",
             f"{row['mean_score']:.2f}",
-            *(_correlation(row[f"r_{d}"], row.get(f"p_{d}", np.nan)) for d in dims),
+            *(_correlation(row[f"r_{d}"], _p_value(row, d)) for d in dims),
             str(row["verdict"]),
         )
     return table
+
+
+def _p_value(row, dim: str) -> float:
+    """Return the adjusted p-value of a row, or the plain one."""
+    return row.get(f"q_{dim}", row.get(f"p_{dim}", np.nan))
 
 
 def _correlation(r: float, p: float) -> Text:
@@ -122,14 +163,15 @@ def as_json(audit, about: dict) -> dict:
     return {
         "about": about,
         "benchmarks": [
-            {key: _plain(value) for key, value in row.items()}
+            {key: plain(value) for key, value in row.items()}
             for row in rows.to_dict(orient="records")
         ],
         "findings": list(audit.findings),
     }
 
 
-def _plain(value):
+def plain(value):
+    """Return a value as plain JSON: no numpy scalar, null for what is no number."""
     value = value.item() if isinstance(value, np.generic) else value
     # JSON has no NaN
     return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -75,17 +75,53 @@ def _column_means(means, seen):
         return np.where(seen, means, 0.0).sum(0) / seen.sum(0)
 
 
-def fisher_errors(abilities, means, clusters=None):
-    """Return standard errors of atanh(r), and their degrees of freedom.
-
-    From the influence of each respondent on r (the delta method), summed over the
-    clusters of respondents: related respondents, such as checkpoints of one model, do
-    not count as independent. Abilities are taken as known.
+def fisher_influences(abilities, means):
+    """Return the influence of each respondent on atanh(r), and who has a score.
 
     Parameters
     ----------
     abilities : ndarray of shape (n_respondents, n_dims)
     means : ndarray of shape (n_respondents, n_scales)
+        NaN where a respondent has no score.
+
+    Returns
+    -------
+    influences : ndarray of shape (n_respondents, n_scales, n_dims)
+        Divided by the number of scores: atanh(r) moves by their sum. Zero without a
+        score, NaN where r is not defined.
+    seen : boolean ndarray of shape (n_respondents, n_scales)
+
+    Notes
+    -----
+    With standard scores u, v the influence on r is u v - r (u^2 + v^2) / 2, that on
+    atanh(r) is 1 / (1 - r^2) times it (Efron & Tibshirani 1993, *An Introduction to the
+    Bootstrap*, section 21). Abilities are taken as known.
+    """
+    seen = ~np.isnan(means)
+    influences = np.zeros((*means.shape, abilities.shape[1]))
+    r = pearson(abilities, means)
+    for g in range(means.shape[1]):
+        here = seen[:, g]
+        if not here.any():
+            influences[:, g] = np.nan
+            continue
+        u, v = _standard(abilities[here]), _standard(means[here, g])[:, None]
+        slope = np.maximum(1 - r[g] ** 2, 1e-12) * here.sum()
+        influences[here, g] = (u * v - r[g] * (u**2 + v**2) / 2) / slope
+    influences[:, np.isnan(r)] = np.nan
+    return influences, seen
+
+
+def clustered_errors(influences, seen, clusters=None):
+    """Return standard errors of the sums of influences, and degrees of freedom.
+
+    Influences are summed over clusters of respondents first: related respondents, such
+    as checkpoints of one model, do not count as independent.
+
+    Parameters
+    ----------
+    influences : ndarray of shape (n_respondents, n_scales, n_dims)
+    seen : boolean ndarray of shape (n_respondents, n_scales)
     clusters : ndarray of int of shape (n_respondents,), default=None
         Each respondent by itself when None.
 
@@ -93,35 +129,32 @@ def fisher_errors(abilities, means, clusters=None):
     -------
     errors : ndarray of shape (n_scales, n_dims)
     dof : ndarray of shape (n_scales,)
+        Number of clusters with a score, less one.
 
     Notes
     -----
-    With standard scores u, v the influence on r is u v - r (u^2 + v^2) / 2, that on
-    atanh(r) is 1 / (1 - r^2) times it (Efron & Tibshirani 1993, *An Introduction to the
-    Bootstrap*, section 21). The sum over C clusters has the factor C / (C - 1).
+    The sum of squares over C clusters has the factor C / (C - 1) and, as three moments
+    are estimated, C / (C - 3).
     """
-    n_respondents, n_scales = means.shape
     if clusters is None:
-        clusters = np.arange(n_respondents)
-    errors = np.full((n_scales, abilities.shape[1]), np.nan)
-    dof = np.full(n_scales, np.nan)
-    r = pearson(abilities, means)
-    for g in range(n_scales):
-        seen = ~np.isnan(means[:, g])
-        if np.isnan(r[g]).all():
-            continue
-        u, v = _standard(abilities[seen]), _standard(means[seen, g])[:, None]
-        influence = u * v - r[g] * (u**2 + v**2) / 2
-        present, code = np.unique(clusters[seen], return_inverse=True)
-        sums = np.zeros((len(present), u.shape[1]))
-        np.add.at(sums, code, influence)
-        dof[g] = len(present) - 1
-        factor = len(present) / max(len(present) - 1, 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            size = np.sqrt(factor * (sums**2).sum(0)) / seen.sum()
-            errors[g] = size / np.maximum(1 - r[g] ** 2, 1e-12)
-    # three moments are estimated: with few respondents influences come out too small
-    return errors * np.sqrt((dof + 1) / np.maximum(dof - 2, 1))[:, None], dof
+        clusters = np.arange(len(seen))
+    present, code = np.unique(clusters, return_inverse=True)
+    sums = np.zeros((len(present), *influences.shape[1:]))
+    np.add.at(sums, code, influences)
+    with_score = np.zeros((len(present), seen.shape[1]), dtype=bool)
+    np.logical_or.at(with_score, code, seen)
+    count = with_score.sum(0)
+    factor = count / np.maximum(count - 1, 1) * count / np.maximum(count - 3, 1)
+    return np.sqrt(factor[:, None] * (sums**2).sum(0)), count - 1.0
+
+
+def fisher_errors(abilities, means, clusters=None):
+    """Return standard errors of atanh(r), and their degrees of freedom.
+
+    The delta method over respondents or clusters of them; see `fisher_influences` and
+    `clustered_errors`.
+    """
+    return clustered_errors(*fisher_influences(abilities, means), clusters)
 
 
 def _standard(values):

@@ -23,7 +23,8 @@ __all__ = [
     "null_control",
 ]
 
-_BINS = 10  # of mean score, within which items are compared
+_BINS = 10  # of mean score, within which items are compared, at most
+_FEWEST_NULL = 1000  # permuted items of a bin: fewer would make p-values coarse
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +95,9 @@ def null_control(
 
     Notes
     -----
-    An item's p-value is the share of permuted items of like mean score (ten bins) whose
-    abilities explain as much. Slopes could not be compared: the learned prior draws
-    those of permuted answers to zero.
+    An item's p-value is the share of permuted items of like mean score (ten bins, fewer
+    for few items) whose abilities explain as much. Slopes could not be compared: the
+    learned prior draws those of permuted answers to zero.
     """
     data = as_data(responses)
     refitter = Refitter(estimator, data, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
@@ -180,10 +181,11 @@ def _block_sums(block, features, products):
     return seen @ products, scored @ features, square
 
 
-def _bins(data):
-    """Bin of the mean score of each item; equal edges fall together."""
+def _bins(data, n_repeats):
+    """Return the bin of the mean score of each item; equal edges fall together."""
+    n_bins = int(np.clip(data.n_items * n_repeats // _FEWEST_NULL, 1, _BINS))
     means = np.nan_to_num(data.item_means(), nan=0.5)
-    edges = np.unique(np.quantile(means, np.linspace(0, 1, _BINS + 1)[1:-1]))
+    edges = np.unique(np.quantile(means, np.linspace(0, 1, n_bins + 1)[1:-1]))
     return np.searchsorted(edges, means, side="right")
 
 
@@ -209,7 +211,7 @@ def _beating(p, level):
 def _item_table(data, observed, null, level):
     import pandas as pd
 
-    p = _p_values(observed, null, _bins(data))
+    p = _p_values(observed, null, _bins(data, len(null)))
     q, beats = _beating(p, level)
     return pd.DataFrame(
         {"explained": observed, "p_null": p, "q_null": q, "beats_null": beats},
@@ -221,7 +223,7 @@ def _share_among_permuted(data, null, level):
     """Share of permuted items that beat the other permutations."""
     if len(null) < 2:
         return np.nan
-    bins = _bins(data)
+    bins = _bins(data, len(null))
     shares = [
         _beating(_p_values(row, np.delete(null, k, axis=0), bins), level)[1].mean()
         for k, row in enumerate(null)

@@ -118,6 +118,7 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
                 self.item_model,
                 self.q_matrix,
                 self.q_matrix is not None and self.rotation in _OBLIQUE,
+                self.device,
             )
         from sklearn_mirt.solvers.variational import VariationalSolver
 

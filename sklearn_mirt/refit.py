@@ -52,7 +52,13 @@ class Refitter:
     Raises
     ------
     ValueError
-        The items of the data are not those of the fit.
+        The items of the data are not those of the fit, or the model is not the
+        exploratory two-parameter one.
+
+    Notes
+    -----
+    Refits are variational, also of a model that was fitted by quadrature: what is used
+    of them is how they differ from each other.
     """
 
     def __init__(self, estimator, data, *, max_iter=50, tol=1e-5, n_jobs=None):
@@ -60,6 +66,12 @@ class Refitter:
             raise ValueError(
                 "The data have other items than the fit, or another order of items; "
                 "give the data that the estimator was fitted to"
+            )
+        if estimator.item_model != "2pl" or estimator.q_matrix is not None:
+            raise ValueError(
+                "Refits are of the exploratory two-parameter model; the estimator has "
+                f"item_model={estimator.item_model!r}"
+                + ("" if estimator.q_matrix is None else " and a q_matrix")
             )
         self.data, self.estimator = data, estimator
         self.items, self.abilities = (
@@ -163,9 +175,12 @@ class Refitter:
         items, abilities = apply_rotation(self.items.take(columns), abilities, M)
         carry = np.eye(len(M) + 1)
         carry[:-1, :-1] = M.T
-        prior = GroupPrior(
-            self.estimator.item_prior_means_, self.estimator.item_prior_covariances_
-        ).carried(carry)
+        if self.estimator.solver_ == "quadrature":  # it learns no prior
+            prior = GroupPrior.vague(self.design.n_groups, self.n_dims)
+        else:
+            prior = GroupPrior(
+                self.estimator.item_prior_means_, self.estimator.item_prior_covariances_
+            ).carried(carry)
         return SolverResult(items, abilities, prior, np.empty(0), False)
 
     def _turned(self, result, slopes):

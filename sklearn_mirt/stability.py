@@ -10,11 +10,18 @@ carry what it knows of the other half.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
-from sklearn_mirt.correlations import fisher_errors, fisher_p_values, pearson
+from sklearn_mirt.correlations import (
+    clustered_errors,
+    fisher_influences,
+    fisher_p_values,
+    pearson,
+)
 from sklearn_mirt.refit import Refitter, as_data
 from sklearn_mirt.rotation import congruence
 
+LARGEST = 1 - 1e-9  # correlation, so that atanh is finite
 REPLICATES = 0.95  # Lorenzo-Seva & ten Berge (2006): dimensions read as equal
 
 
@@ -45,12 +52,22 @@ class ItemHalves:
         """Return the median congruence over splits, shape (n_dims,)."""
         return np.median(self.congruence, axis=0)
 
+    def real(self, share, n_clusters):
+        """Return which dimensions are more than noise, boolean (n_dims,).
+
+        Those whose congruence is at least a share of its ceiling, and beyond what
+        chance gives to as many independent respondents (p < 0.001, one-sided).
+        """
+        z = np.arctanh(np.clip(self.typical, -LARGEST, LARGEST))
+        beyond_chance = z * np.sqrt(max(n_clusters - 3, 0)) > stats.norm.isf(0.001)
+        return beyond_chance & (self.typical >= share * np.median(self.ceiling, 0))
+
     def cross_correlations(self, data, scales, clusters=None):
         """Return correlations of scores on one half with abilities from the other.
 
         Corrected for overlap: no answer is in both. The two directions and the splits
-        are averaged on the scale of atanh(r), and their errors as if they were one
-        measurement, for they are of the same respondents.
+        are averaged on the scale of atanh(r); the error is that of the average, from
+        the influence of each respondent on all of them.
 
         Parameters
         ----------
@@ -63,20 +80,18 @@ class ItemHalves:
         r, p : ndarrays of shape (n_scales, n_dims)
             NaN for a scale without variation in either half.
         """
-        z, errors, dof = [], [], []
-        for (first, second), (theta_1, theta_2) in zip(
-            self.halves, self.abilities, strict=True
-        ):
-            for items, theta in ((first, theta_2), (second, theta_1)):
+        z, influences, seen = [], [], False
+        for pair, fitted in zip(self.halves, self.abilities, strict=True):
+            for items, theta in zip(pair, fitted[::-1], strict=True):
                 means = scales.take(items).means(data.take(items=items))
-                z.append(
-                    np.arctanh(np.clip(pearson(theta, means), -1 + 1e-9, 1 - 1e-9))
-                )
-                error, freedom = fisher_errors(theta, means, clusters)
-                errors.append(error)
-                dof.append(freedom)
-        z, error, dof = (_mean_of_known(np.array(a)) for a in (z, errors, dof))
-        return np.tanh(z), fisher_p_values(np.tanh(z), error, dof[:, None])
+                z.append(np.arctanh(np.clip(pearson(theta, means), -LARGEST, LARGEST)))
+                influence, known = fisher_influences(theta, means)
+                influences.append(influence)
+                seen = seen | known
+        r = np.tanh(_mean_of_known(np.array(z)))
+        average = _mean_of_known(np.array(influences))
+        error, dof = clustered_errors(average, seen, clusters)
+        return r, fisher_p_values(r, error, dof[:, None])
 
 
 def item_halves(

@@ -7,6 +7,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_mirt.abilities import Abilities
+from sklearn_mirt.bank import ItemBank, load_item_bank
 from sklearn_mirt.callbacks import with_callbacks
 from sklearn_mirt.data import ResponseData
 from sklearn_mirt.estimator import BaseMIRT, check_parameters
@@ -324,6 +325,78 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         score : float
         """
         return float(np.mean(self.score_samples(X)))
+
+    @classmethod
+    def from_item_bank(cls, bank, **parameters):
+        """Return a transformer that scores respondents on calibrated items.
+
+        Nothing is fitted: there are no training respondents, and `transform`,
+        `score_abilities` and `expected_scores` give what the estimator that the bank
+        was saved from gives.
+
+        Parameters
+        ----------
+        bank : ItemBank or path-like
+            A bank, or a file of :func:`sklearn_mirt.save_item_bank`.
+        **parameters
+            Constructor parameters that do not change the items: `device`, `dtype`,
+            `n_jobs`, `verbose`.
+
+        Returns
+        -------
+        transformer : MIRTTransformer
+
+        Raises
+        ------
+        ItemBankError
+            The file is no item bank.
+        """
+        if not isinstance(bank, ItemBank):
+            bank = load_item_bank(bank)
+        items, labels = bank.items, bank.group_labels[bank.groups]
+        pattern = (items.slopes != 0).astype(int)
+        settings = {
+            "n_dims": items.n_dims,
+            "q_matrix": pattern if bank.training.get("q_matrix") else None,
+            "rotation": bank.rotation,
+            "positive_slopes": bool(bank.training.get("positive_slopes", False)),
+            "item_groups": dict(zip(items.ids, labels, strict=True)),
+            "guessing": dict(zip(items.ids, items.guessing, strict=True)),
+            "item_model": bank.training.get("item_model", "2pl"),
+        }
+        clash = sorted(settings.keys() & parameters.keys())
+        if clash:
+            raise ValueError(f"{clash} come from the item bank and cannot be given")
+        mirt = cls(**settings, **parameters)
+        check_parameters(mirt)
+        return mirt._adopt(bank, labels)
+
+    def _adopt(self, bank, labels):
+        """Set the fitted attributes from a bank; there are no training respondents."""
+        items, training = bank.items, bank.training
+        d = items.n_dims
+        self._determined = bank.determined
+        nobody = Abilities(
+            np.empty((0, d)),
+            np.empty((0, d, d)),
+            bank.ability_correlation,
+            np.empty(0, dtype=object),
+        )
+        self.items_, self.respondents_ = items.ids, nobody.ids
+        self.item_groups_, self.groups_ = labels, bank.group_labels
+        self.group_sizes_ = bank.group_sizes
+        self._keep_posteriors(items, nobody, bank.prior)
+        self.n_dims_, self.solver_ = d, training.get("solver", "variational")
+        self.n_iter_ = training.get("n_iter", 0)
+        self.converged_ = training.get("converged", True)
+        bound = training.get("lower_bound")
+        self.lower_bounds_ = np.array([] if bound is None else [bound], dtype=float)
+        self.n_features_in_ = items.n_items
+        # a table whose columns have names is joined by name
+        self._named_items = all(isinstance(value, str) for value in items.ids)
+        if self._named_items:
+            self.feature_names_in_ = items.ids
+        return self
 
     # ------------------------------------------------------------------------ plumbing
 

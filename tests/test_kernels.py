@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn_mirt.cells import DenseBlock, SparseBlock
 from sklearn_mirt.kernels import blocks, get_kernels, packing
 from sklearn_mirt.kernels.gpu import ArrayKernels
+from sklearn_mirt.kernels.cpu import solve_gaussian, solve_nonnegative
 
 CPU = get_kernels("cpu")
 TOLERANCE = {np.float32: 2e-6, np.float64: 1e-13}
@@ -168,7 +169,7 @@ def some_gaussians(n, k, seed=0):
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 9])
 def test_solve_gaussian_agrees_with_numpy(k):
     precision, linear = some_gaussians(20, k)
-    mean, covariance, logdet = CPU.solve_gaussian(packing.pack(precision), linear)
+    mean, covariance, logdet = solve_gaussian(packing.pack(precision), linear)
     inverse = np.linalg.inv(precision)
     assert_allclose(packing.unpack(covariance), inverse, rtol=1e-9, atol=1e-12)
     assert_allclose(mean, np.einsum("npq,nq->np", inverse, linear), atol=1e-10)
@@ -178,14 +179,14 @@ def test_solve_gaussian_agrees_with_numpy(k):
 def test_solve_gaussian_holds_for_badly_scaled_precisions():
     precision = np.array([[[1e12, 1e3], [1e3, 1e-3]], [[1e-6, 0], [0, 1e8]]])
     linear = np.ones((2, 2))
-    mean, covariance, _ = CPU.solve_gaussian(packing.pack(precision), linear)
+    mean, covariance, _ = solve_gaussian(packing.pack(precision), linear)
     inverse = np.linalg.inv(precision)
     assert_allclose(packing.unpack(covariance), inverse, rtol=1e-8)
     assert_allclose(mean, np.einsum("npq,nq->np", inverse, linear), rtol=1e-8)
 
 
 def test_solve_gaussian_of_nothing_is_nothing():
-    mean, covariance, logdet = CPU.solve_gaussian(np.empty((0, 3)), np.empty((0, 2)))
+    mean, covariance, logdet = solve_gaussian(np.empty((0, 3)), np.empty((0, 2)))
     assert (mean.shape, covariance.shape, logdet.shape) == ((0, 2), (0, 3), (0,))
 
 
@@ -194,7 +195,7 @@ def test_solve_nonnegative_agrees_with_scipy(k):
     precision, linear = some_gaussians(30, k, seed=k)
     start = np.linalg.solve(precision, linear[..., None])[..., 0]
     before = start.copy()
-    found = CPU.solve_nonnegative(packing.pack(precision), linear, start)
+    found = solve_nonnegative(packing.pack(precision), linear, start)
     assert_array_equal(start, before)
     active = 0
     for p, b, x in zip(precision, linear, found, strict=True):
@@ -211,7 +212,7 @@ def test_solve_nonnegative_agrees_with_scipy(k):
 def test_solve_nonnegative_agrees_with_nnls_where_the_intercept_is_not_needed():
     precision, linear = some_gaussians(20, 3)
     precision[:, 2, :2] = precision[:, :2, 2] = 0.0
-    found = CPU.solve_nonnegative(packing.pack(precision), linear, np.zeros((20, 3)))
+    found = solve_nonnegative(packing.pack(precision), linear, np.zeros((20, 3)))
     for p, b, x in zip(precision, linear, found, strict=True):
         root = np.linalg.cholesky(p[:2, :2])
         assert_allclose(x[:2], nnls(root.T, np.linalg.solve(root, b[:2]))[0], atol=1e-8)
@@ -303,6 +304,15 @@ class NumpyKernels:
         mean = np.einsum("npq,nq->np", inverse, linear)
         return mean, packing.pack(inverse), -np.linalg.slogdet(full)[1]
 
+    def update_items(self, precision, linear, task, here, items):
+        groups, observed = task.groups[here], task.observed[here]
+        mean, covariance, logdet = self.solve_gaussian(
+            precision + task.prior_precision[groups], linear + task.prior_linear[groups]
+        )
+        items.mean[:], items.second[:] = mean, covariance + packing.outer(mean)
+        member = (groups == np.arange(len(task.prior_linear))[:, None]) & observed
+        return member @ items.mean, member @ items.second, logdet @ observed
+
 
 def sparse_block(block):
     item, respondent = np.nonzero(block.scores >= 0)
@@ -327,21 +337,18 @@ def problem(weighted, floored, n=9, j=14, d=2, seed=0):
     mean = rng.standard_normal((j, k))
     spread = np.linalg.inv(some_gaussians(j, k)[0])
     items = blocks.ItemState(mean, packing.pack(spread) + packing.outer(mean))
-    theta = np.column_stack([rng.standard_normal((n, d)), np.ones(n)])
-    second = packing.outer(theta)
-    second[:, : d * k // 2] += packing.pack(np.linalg.inv(some_gaussians(n, d)[0]))
+    theta = rng.standard_normal((n, d))
+    variance = packing.pack(np.linalg.inv(some_gaussians(n, d)[0]))
+    carry = np.eye(k) + 0.1 * rng.standard_normal((k, k))
     precision, linear = some_gaussians(2, k, seed=1)
     task = blocks.ItemTask(
-        theta,
-        second,
+        *blocks.AbilityTables.of(theta, variance, carry, CPU, np.float64),
+        carry,
+        np.linspace(0, 0.4, j) if floored else None,
         packing.pack(precision),
         linear,
         np.arange(j) % 2,
-        blocks.group_members(
-            [block], np.arange(j) % 2, np.any(scores >= 0, axis=1), CPU
-        ),
-        np.linspace(0, 0.4, j) if floored else None,
-        np.eye(k) + 0.1 * rng.standard_normal((k, k)),
+        np.any(scores >= 0, axis=1),
     )
     return block, items, task
 
@@ -436,8 +443,7 @@ def test_items_without_answers_take_no_part_in_sums_over_items():
 
 def test_change_of_coordinates_moves_first_and_second_moments():
     _, items, task = problem(False, False)
-    out = items.empty_like()
-    blocks.change_coordinates(items, task.carry, out)
+    out = blocks.change_coordinates(items, task.carry, CPU)
     assert_allclose(out.mean, items.mean @ task.carry.T)
     moved = task.carry @ packing.unpack(items.second) @ task.carry.T
     assert_allclose(packing.unpack(out.second), moved)

@@ -199,6 +199,16 @@ def test_perfectly_ordered_answers_give_finite_values_and_a_warning():
     assert np.abs(fit.slopes).max() < 25.0
 
 
+def test_known_slopes_of_any_size_are_left_alone(data):
+    slopes = np.full((8, 1), np.nan)
+    slopes[1] = 30.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResponseDataWarning)
+        fit = fit_quadrature(data, model=ExactModel(fixed={"slopes": slopes}))
+    assert fit.slopes[1, 0] == 30.0
+    assert fit.log_prior == 0.0
+
+
 def test_unconnected_parts_are_named():
     data, _, _ = simulate(n=60, n_items=6)
     data[:30, :3], data[30:, 3:] = np.nan, np.nan
@@ -247,6 +257,15 @@ def test_gaps_between_categories_are_closed_with_a_warning():
 def test_too_few_iterations_warn(data):
     with pytest.warns(NotConvergedWarning, match="did not converge"):
         fit_quadrature(data, settings=ExactSettings(max_iter=1, n_em=0, tol=1e-12))
+
+
+def test_errors_that_need_too_much_memory_are_left_out_with_a_warning(data):
+    settings = ExactSettings(nodes="adaptive", max_memory=5_000)
+    with pytest.warns(ResponseDataWarning, match="are left out"):
+        fit = fit_quadrature(data, settings=settings)
+    assert fit.information is None
+    with pytest.raises(ValueError, match="no standard errors"):
+        fit.parameter_table()
 
 
 def test_memory_estimate_grows_with_nodes_and_patterns():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.special import expit
 
 from sklearn_mirt.item_models import (
@@ -10,12 +11,14 @@ from sklearn_mirt.item_models import (
     ThreePL,
     TwoPL,
 )
+from sklearn_mirt.kernels.gpu import ArrayKernels
 from sklearn_mirt.kernels.quadrature_cpu import exp_rows
 from sklearn_mirt.solvers.adaptive import AdaptiveLikelihood
 from sklearn_mirt.solvers.latent import LatentNormal
 from sklearn_mirt.solvers.marginal import FixedNodeLikelihood
 from sklearn_mirt.solvers.nodes import gauss_hermite_nodes, grid_nodes
 from sklearn_mirt.solvers.patterns import collapse_patterns
+from sklearn_mirt.solvers.quadrature import ExactSettings, fit_quadrature
 from sklearn_mirt.solvers.specification import build_specification, make_blocks
 from sklearn_mirt.solvers.standard_errors import observed_information
 
@@ -92,6 +95,33 @@ def test_compiled_kernel_equals_the_general_path():
     np.testing.assert_allclose(*information, atol=1e-11)
     for x, y in zip(compiled.moments(free), general.moments(free), strict=True):
         np.testing.assert_allclose(x, y, atol=1e-12)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_device_path_in_array_operations_equals_the_compiled_one(missing):
+    table, spec, free = mixed_problem(missing)
+    nodes = grid_nodes(2, 21)
+    kernels = ArrayKernels(np, sparse.csr_matrix)
+    pair = [FixedNodeLikelihood(table, spec, *nodes, k) for k in (None, kernels)]
+    for likelihood in pair:
+        likelihood.prepare(free)
+    a, b = (likelihood.evaluate(free) for likelihood in pair)
+    np.testing.assert_allclose(a.log_likelihood, b.log_likelihood, rtol=1e-13)
+    np.testing.assert_allclose(a.gradient, b.gradient, atol=1e-10)
+    for x, y in zip(*(p.moments(free) for p in pair), strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-12)
+
+
+@pytest.mark.gpu
+def test_cuda_fit_equals_the_cpu_fit():
+    pytest.importorskip("cupy")
+    data = np.random.default_rng(0).integers(0, 2, (300, 6)) * 1.0
+    fits = [
+        fit_quadrature(data, settings=ExactSettings(nodes="grid", device=device))
+        for device in ("cpu", "cuda")
+    ]
+    values = [fit.log_likelihood for fit in fits]
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-8)
 
 
 def test_log_likelihood_by_brute_force():

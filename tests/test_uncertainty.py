@@ -154,6 +154,18 @@ def test_other_data_are_refused(fitted):
         bootstrap(model, data.responses, resample="cells")
 
 
+def test_fits_by_quadrature_can_be_resampled():
+    data = make_responses(250, 12, 1, random_state=0)
+    model = MIRTTransformer(1).fit(data.responses)
+    assert model.solver_ == "quadrature"
+    result = bootstrap(model, data.responses, n_replicates=5)
+    ratio = result.ability_errors() / model.ability_posteriors_.standard_errors
+    assert 0.5 < np.median(ratio) < 2
+    rasch = MIRTTransformer(1, item_model="rasch").fit(data.responses)
+    with pytest.raises(ValueError, match="two-parameter model"):
+        bootstrap(rasch, data.responses)
+
+
 # ---- correlations
 
 

@@ -1,7 +1,7 @@
 """The block functions, written once for every backend.
 
-One pass over a block of items is three thin matrix products and one elementwise function
-per half pass. With packed second moments T = E[beta beta'] of the items and
+One pass over a block of items is three thin matrix products and one elementwise
+function per half pass. With packed second moments T = E[beta beta'] of the items and
 P = E[theta theta'] of the respondents (theta extended by 1),
 
     E[eta^2] = T . P      omega = w tanh(c / 2) / (2 c), c = sqrt(E[eta^2])
@@ -22,18 +22,54 @@ from sklearn_mirt.kernels import packing
 
 @dataclass(frozen=True, eq=False)
 class ItemState:
-    """Posterior of all items: means (J, K), float64, and packed second moments (J, L)."""
+    """Posterior of all items: means (J, K) and packed second moments (J, L)."""
 
     mean: np.ndarray
     second: np.ndarray
 
-    def block(self, start, stop):
-        """Return views of the items of a block."""
-        return ItemState(self.mean[start:stop], self.second[start:stop])
+    def block(self, here):
+        """Return views of the items of a slice."""
+        return ItemState(self.mean[here], self.second[here])
 
     def empty_like(self):
         """Return space for another state of the same items."""
         return ItemState(np.empty_like(self.mean), np.empty_like(self.second))
+
+
+@dataclass(frozen=True, eq=False)
+class AbilityTables:
+    """What the products of a pass read of the respondents, in one set of coordinates.
+
+    Parameters
+    ----------
+    first : (N, K) array
+        E[(theta, 1)].
+    second : (N, L) array
+        Packed E[(theta, 1)(theta, 1)'].
+    doubled : (N, L) array
+        `second` with off-diagonal entries doubled: times packed T it is E[eta^2].
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    doubled: np.ndarray
+
+    @classmethod
+    def of(cls, mean, covariance, carry, kernels, dtype):
+        """Return the tables of (theta, 1), and those of carry' (theta, 1).
+
+        Items that are still owed a change of coordinates meet the abilities of the
+        second, and give the same logits: beta . carry' theta = carry beta . theta.
+        """
+        first = np.column_stack([mean, np.ones(len(mean))])
+        second = packing.outer(first)
+        second[:, : covariance.shape[1]] += covariance
+        moved = first @ carry, second @ packing.congruence(carry.T).T
+        twice = packing.multiplicity(first.shape[1])
+        return [
+            cls(*(kernels.asarray(x, dtype=dtype) for x in (one, two, two * twice)))
+            for one, two in ((first, second), moved)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,39 +78,38 @@ class ItemTask:
 
     Parameters
     ----------
-    abilities1 : (N, K) array
-        E[(theta, 1)].
-    abilities2 : (N, L) array
-        Packed E[(theta, 1)(theta, 1)'].
+    abilities : AbilityTables
+        In the coordinates that the items move to.
+    owed : AbilityTables
+        In the coordinates that the items are still in.
+    carry : (K, K) array
+        Change of coordinates owed to the items since the last pass.
+    floor : (J,) array or None
+        Guessing floor; None where there is none at all.
     prior_precision : (G, L) array
         Packed prior precision of each item group.
     prior_linear : (G, K) array
         Prior precision times prior mean.
     groups : (J,) array
         Item group of each item.
-    members : dict
-        For each block, by its start: the groups in it and a (groups, items) array of 1
-        where an answered item belongs to the group.
-    floor : (J,) array or None
-        Guessing floor; None where there is none at all.
-    carry : (K, K) array
-        Change of coordinates owed to the items since the last pass.
+    observed : (J,) boolean array
+        Whether an item has answers; the others are no part of sums over items.
     nonnegative : bool
         Whether slopes are kept at or above zero.
     """
 
-    abilities1: np.ndarray
-    abilities2: np.ndarray
-    prior_precision: np.ndarray
-    prior_linear: np.ndarray
-    groups: np.ndarray
-    members: dict
-    floor: np.ndarray | None
+    abilities: AbilityTables
+    owed: AbilityTables
     carry: np.ndarray
+    floor: np.ndarray | None
+    prior_precision: np.ndarray | None = None
+    prior_linear: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    observed: np.ndarray | None = None
     nonnegative: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class PassSums:
     """Sums over items that a pass returns; they add up over blocks."""
 
@@ -89,16 +124,15 @@ class PassSums:
         """Return the sums as numpy arrays and numbers."""
         return PassSums(*(kernels.to_host(part) for part in vars(self).values()))
 
-    def __add__(self, other):
-        """Return the sums of two blocks."""
-        return PassSums(
-            self.bound + other.bound,
-            self.moment + other.moment,
-            self.linear + other.linear,
-            self.group_first + other.group_first,
-            self.group_second + other.group_second,
-            self.logdet + other.logdet,
-        )
+    def __iadd__(self, other):
+        """Add the sums of another block in place."""
+        self.bound += other.bound
+        self.moment += other.moment
+        self.linear += other.linear
+        self.group_first += other.group_first
+        self.group_second += other.group_second
+        self.logdet += other.logdet
+        return self
 
 
 class DenseCellsOperator:
@@ -115,7 +149,7 @@ class DenseCellsOperator:
 
     def sum_by_item(self, cells, table):
         """Return sum over respondents of cell times their row of `table`."""
-        return (cells @ table).astype(np.float64)
+        return cells @ table
 
     def sum_by_respondent(self, cells, table):
         """Return sum over items of cell times their row of `table`."""
@@ -153,9 +187,7 @@ class SparseCellsOperator:
 
     def spread(self, values, kernels):
         """Return one value per item as one value per observed cell."""
-        offsets = self._place[0]
-        item = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        return values[kernels.asarray(item)][None]
+        return values[kernels.item_of_cells(self._place[0], self.shape[1])][None]
 
 
 def cells_operator(block, kernels, n_respondents):
@@ -166,39 +198,39 @@ def cells_operator(block, kernels, n_respondents):
 
 
 def on_device(block, kernels):
-    """Return a block whose cells are on the device of the kernels."""
-    weights = None if block.weights is None else kernels.asarray(block.weights)
-    return replace(block, scores=kernels.asarray(block.scores), weights=weights)
+    """Return a block whose arrays are on the device of the kernels."""
+    arrays = {
+        name: kernels.asarray(part)
+        for name, part in vars(block).items()
+        if isinstance(part, np.ndarray)
+    }
+    return replace(block, **arrays)
 
 
-def change_coordinates(items, carry, out, xp=np):
-    """Write the items after a linear change of (slopes, intercept) to `out`."""
-    xp.matmul(items.mean, xp.asarray(carry.T), out=out.mean)
-    square = xp.asarray(packing.congruence(carry).T, dtype=items.second.dtype)
-    xp.matmul(items.second, square, out=out.second)
+def change_coordinates(items, carry, kernels):
+    """Return the items after a linear change of (slopes, intercept)."""
+    dtype = items.second.dtype
+    return ItemState(
+        items.mean @ kernels.asarray(carry.T),
+        items.second @ kernels.asarray(packing.congruence(carry).T, dtype=dtype),
+    )
 
 
-def weigh_cells(cells, items, task, kernels, kappa=None, with_bound=True):
-    """Return omega, kappa and the cells' part of the bound, kappa . eta left out.
+def weigh_cells(cells, items, abilities, kernels, with_bound=True):
+    """Return omega and its part of the bound."""
+    omega = cells.square(items.second, abilities.doubled)
+    return omega, kernels.cell_terms(omega, cells.scores, cells.weights, with_bound)
 
-    A `kappa` that is given is kept: without a guessing floor it does not change.
-    """
-    dtype = task.abilities2.dtype
-    doubled = items.second * packing.multiplicity(items.mean.shape[1], kernels.xp)
-    omega = cells.square(doubled.astype(dtype), task.abilities2)
-    bound = kernels.cell_terms(omega, cells.scores, cells.weights, with_bound)
-    if kappa is not None and task.floor is None:
-        return omega, kappa, bound
-    kappa = kernels.xp.empty(cells.shape, dtype=dtype)
-    if task.floor is None:
-        kernels.centred_scores(cells.scores, cells.weights, kappa)
-    else:
-        logit = cells.square(items.mean.astype(dtype), task.abilities1)
-        floor = cells.spread(task.floor, kernels)
-        bound += kernels.knowing_scores(
-            logit, cells.scores, cells.weights, floor, kappa
-        )
-    return omega, kappa, bound
+
+def centre_cells(cells, items, abilities, floor, kernels):
+    """Return kappa and its part of the bound, kappa . eta left out."""
+    kappa = kernels.xp.empty(cells.shape, dtype=abilities.first.dtype)
+    if floor is None:
+        return kernels.centred_scores(cells.scores, cells.weights, kappa), 0.0
+    logit = cells.square(items.mean.astype(kappa.dtype), abilities.first)
+    floor = cells.spread(floor, kernels)
+    bound = kernels.knowing_scores(logit, cells.scores, cells.weights, floor, kappa)
+    return kappa, bound
 
 
 def sweep(block, before, after, task, kernels):
@@ -208,7 +240,8 @@ def sweep(block, before, after, task, kernels):
     ----------
     block : DenseBlock or SparseBlock
     before, after : ItemState
-        All items; those of the block are read from `before` and written to `after`.
+        All items; those of the block are read from `before`, which `task.carry` is owed
+        to, and written to `after`.
     task : ItemTask
     kernels : Kernels
 
@@ -217,25 +250,20 @@ def sweep(block, before, after, task, kernels):
     sums : PassSums
         Its bound is that of the state before the pass.
     """
-    cells, before, task = _enter(block, before, task, kernels)
-    items = after.block(block.start, block.stop)
-    change_coordinates(before, task.carry, items, kernels.xp)
-    omega, kappa, bound = weigh_cells(cells, items, task, kernels)
-    linear = cells.sum_by_item(kappa, task.abilities1)
-    bound += (items.mean * linear).sum()
-    precision = cells.sum_by_item(omega, task.abilities2)
-    logdet = _update_items(items, precision, linear, task, kernels)
-    omega, kappa, _ = weigh_cells(cells, items, task, kernels, kappa, with_bound=False)
-    dtype = task.abilities2.dtype
-    present, member = task.members[block.start]
-    return PassSums(
-        bound,
-        cells.sum_by_respondent(omega, items.second.astype(dtype)),
-        cells.sum_by_respondent(kappa, items.mean.astype(dtype)),
-        _scatter(member @ items.mean, present, task, kernels),
-        _scatter(member @ items.second, present, task, kernels),
-        logdet @ member.sum(0),
-    )
+    cells, here, floor = _enter(block, task, kernels)
+    items, owed, abilities = before.block(here), task.owed, task.abilities
+    omega, bound = weigh_cells(cells, items, owed, kernels)
+    kappa, gain = centre_cells(cells, items, owed, floor, kernels)
+    linear = cells.sum_by_item(kappa, abilities.first)
+    moved = items.mean @ kernels.asarray(task.carry.T)
+    bound += gain + (moved * linear).sum()
+    precision = cells.sum_by_item(omega, abilities.second)
+    items = after.block(here)
+    sums = kernels.update_items(precision, linear, task, here, items)
+    omega, _ = weigh_cells(cells, items, abilities, kernels, with_bound=False)
+    if floor is not None:
+        kappa, _ = centre_cells(cells, items, abilities, floor, kernels)
+    return PassSums(bound, *_for_abilities(cells, omega, kappa, items), *sums)
 
 
 def sum_for_abilities(block, items, task, kernels):
@@ -243,71 +271,43 @@ def sum_for_abilities(block, items, task, kernels):
 
     The bound is complete but for the divergence of the abilities from their prior.
     """
-    cells, items, task = _enter(block, items, task, kernels)
-    omega, kappa, bound = weigh_cells(cells, items, task, kernels)
-    dtype = task.abilities2.dtype
-    moment = cells.sum_by_respondent(omega, items.second.astype(dtype))
-    linear = cells.sum_by_respondent(kappa, items.mean.astype(dtype))
-    bound += (linear * task.abilities1).sum()
+    cells, here, floor = _enter(block, task, kernels)
+    items, abilities = items.block(here), task.abilities
+    omega, bound = weigh_cells(cells, items, abilities, kernels)
+    kappa, gain = centre_cells(cells, items, abilities, floor, kernels)
+    moment, linear = _for_abilities(cells, omega, kappa, items)
+    bound += gain + (linear * abilities.first).sum()
     return PassSums(bound, moment, linear)
 
 
-def group_members(blocks, groups, observed, kernels):
-    """Return the `members` of :class:`ItemTask`."""
-    members = {}
-    for block in blocks:
-        here = slice(block.start, block.stop)
-        present, local = np.unique(groups[here], return_inverse=True)
-        member = (local == np.arange(len(present))[:, None]) & observed[here]
-        members[block.start] = (present, kernels.asarray(member, dtype=np.float64))
-    return members
-
-
-def _enter(block, items, task, kernels):
-    """Operator, items and task of one block."""
-    here = slice(block.start, block.stop)
-    task = replace(
-        task,
-        groups=task.groups[here],
-        floor=None if task.floor is None else task.floor[here],
+def _for_abilities(cells, omega, kappa, items):
+    first = items.mean.astype(kappa.dtype)
+    return (
+        cells.sum_by_respondent(omega, items.second),
+        cells.sum_by_respondent(kappa, first),
     )
-    cells = cells_operator(block, kernels, len(task.abilities1))
-    return cells, items.block(block.start, block.stop), task
 
 
-def _update_items(items, precision, linear, task, kernels):
-    """Posterior of the items given the abilities; log determinants of covariances."""
-    precision += task.prior_precision[task.groups]
-    linear += task.prior_linear[task.groups]
-    mean, covariance, logdet = kernels.solve_gaussian(precision, linear)
-    if task.nonnegative:
-        mean = kernels.solve_nonnegative(precision, linear, mean)
-    items.mean[:] = mean
-    items.second[:] = covariance + packing.outer(mean, kernels.xp)
-    return logdet
-
-
-def _scatter(rows, groups, task, kernels):
-    """Return `rows` at the place of their groups among rows of zeros."""
-    out = kernels.xp.zeros((len(task.prior_linear), rows.shape[1]))
-    out[kernels.asarray(groups)] = rows
-    return out
+def _enter(block, task, kernels):
+    """Operator of one block, the slice of its items, and their floor."""
+    here = slice(block.start, block.stop)
+    cells = cells_operator(block, kernels, len(task.abilities.first))
+    return cells, here, None if task.floor is None else task.floor[here]
 
 
 def bound_by_respondent(block, items, task, kernels):
     """Return the bound on the log-likelihood of each respondent's answers, (N,)."""
-    cells, items, task = _enter(block, items, task, kernels)
-    xp = kernels.xp
-    doubled = items.second * packing.multiplicity(items.mean.shape[1], xp)
-    c = xp.sqrt(cells.square(doubled, task.abilities2) + 1e-12)
-    eta = cells.square(items.mean, task.abilities1)
+    cells, here, floor = _enter(block, task, kernels)
+    items, abilities, xp = items.block(here), task.abilities, kernels.xp
+    c = xp.sqrt(cells.square(items.second, abilities.doubled) + 1e-12)
+    eta = cells.square(items.mean, abilities.first)
     seen = cells.scores >= 0
     weight = seen if cells.weights is None else seen * cells.weights
     right = xp.where(seen, cells.scores, 0.0)
-    if task.floor is None:
+    if floor is None:
         knows, extra = right, 0.0
     else:
-        floor = cells.spread(task.floor, kernels)
+        floor = cells.spread(floor, kernels)
         share = xp.clip(1 / (1 + floor * xp.exp(-eta)), 1e-12, 1 - 1e-12)
         lucky = (1 - share) * xp.log(xp.maximum(floor, 1e-300))
         entropy = -share * xp.log(share) - (1 - share) * xp.log1p(-share)

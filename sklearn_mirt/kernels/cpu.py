@@ -9,7 +9,6 @@ import math
 import numba
 import numpy as np
 
-
 # "contract" lets a product and a sum become one instruction; nothing is reordered
 _OPTIONS = dict(nogil=True, error_model="numpy", fastmath={"contract"})
 
@@ -26,7 +25,7 @@ class CpuKernels:
     """The numpy namespace and the compiled cores that the block functions call."""
 
     xp = np
-    block_cells = 2**16  # a block and its omega and kappa stay in the second cache
+    block_cells = 2**17  # omega stays in the second cache; few calls from Python
 
     def asarray(self, array, dtype=None):
         """Return the array on the device, as it is or cast."""
@@ -97,21 +96,47 @@ class CpuKernels:
             weights = np.broadcast_to(np.float32(1), scores.shape)
         return _knowing(logit, scores, weights, floor, out)
 
-    def solve_gaussian(self, precision, linear):
-        """Return :func:`solve_gaussian`."""
-        return solve_gaussian(precision, linear)
+    def update_items(self, precision, linear, task, here, items):
+        """Update the posterior of the items of a block given the abilities.
 
-    def solve_nonnegative(self, precision, linear, start):
-        """Return argmin of x' P x / 2 - l' x with all but the last coordinate >= 0."""
-        mean = start.copy()
-        _solve_nonnegative(precision, linear, mean)
-        return mean
+        Parameters
+        ----------
+        precision, linear : ndarrays of shape (n, L), (n, K)
+            What the answers say, in canonical form; precisions packed.
+        task : ItemTask
+        here : slice
+            The items of the block among all.
+        items : ItemState
+            The items of the block, overwritten.
+
+        Returns
+        -------
+        first, second : ndarrays of shape (G, K), (G, L)
+            Sums of E[beta] and packed E[beta beta'] over the answered items of groups.
+        logdet : float
+            Sum of the log determinants of their covariances.
+        """
+        groups, observed = task.groups[here], task.observed[here]
+        prior = task.prior_precision, task.prior_linear
+        covariance, logdet = np.empty(precision.shape), np.empty(len(precision))
+        out = items.mean, covariance, logdet
+        _solve_gaussian(precision, linear, *prior, groups, *out)
+        if task.nonnegative:
+            precision, linear = precision + prior[0][groups], linear + prior[1][groups]
+            _solve_nonnegative(precision, linear, items.mean)
+        first, second = (np.zeros(part.shape) for part in prior[::-1])
+        total = _second_moments(*out, groups, observed, items.second, first, second)
+        return first, second, total
 
     def gather_square(self, items2, abilities2, offsets, respondents):
         """Return E[eta^2] of the cells of a sparse block, shape (n_cells,)."""
         out = np.empty(len(respondents), dtype=abilities2.dtype)
         _gather_dot(items2, abilities2, offsets, respondents, out)
         return out
+
+    def item_of_cells(self, offsets, n_cells):
+        """Return the item of each cell of a sparse block."""
+        return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
     def sum_by_item(self, cells, table, offsets, respondents):
         """Return sum over the cells of each item of cell times row of `table`."""
@@ -141,10 +166,17 @@ def solve_gaussian(precision, linear):
     mean : (n, k), covariance : (n, k (k + 1) / 2), logdet_covariance : (n,)
     """
     n, k = linear.shape
-    mean, covariance = np.empty((n, k)), np.empty((n, k * (k + 1) // 2))
-    logdet = np.empty(n)
-    _solve_gaussian(precision, linear, mean, covariance, logdet)
-    return mean, covariance, logdet
+    nothing = np.zeros((1, precision.shape[1])), np.zeros((1, k)), np.zeros(n, np.intp)
+    out = np.empty((n, k)), np.empty(precision.shape), np.empty(n)
+    _solve_gaussian(precision, linear, *nothing, *out)
+    return out
+
+
+def solve_nonnegative(precision, linear, start):
+    """Return argmin of x' P x / 2 - l' x with all but the last coordinate >= 0."""
+    mean = start.copy()
+    _solve_nonnegative(precision, linear, mean)
+    return mean
 
 
 # ----------------------------------------------------------------- elementwise core
@@ -187,7 +219,14 @@ def _one_minus_exp(c, out, powers, bits, taylor, numbers):
     """Write 1 - exp(-c) of a row to `out`; `bits` is an integer view of `powers`."""
     magic, bias, inverse, largest = numbers[0], numbers[1], numbers[2], numbers[3]
     high, low, one, shift = numbers[4], numbers[5], numbers[9], int(numbers[11])
-    t0, t1, t2, t3, t4, t5 = taylor[0], taylor[1], taylor[2], taylor[3], taylor[4], taylor[5]
+    t0, t1, t2, t3, t4, t5 = (
+        taylor[0],
+        taylor[1],
+        taylor[2],
+        taylor[3],
+        taylor[4],
+        taylor[5],
+    )
     t6, t7, t8, t9, t10 = taylor[6], taylor[7], taylor[8], taylor[9], taylor[10]
     t11, t12 = taylor[11], taylor[12]
     n = c.shape[0]
@@ -325,37 +364,62 @@ def _knowing(logit, scores, weights, floor, out):
 
 
 # One matrix is too small for vector instructions, so _LANES of them are solved side by
-# side: every scalar of the textbook algorithm is a row of _LANES numbers.
+# side: every scalar of the textbook algorithm is a row of _LANES numbers. The length of
+# the rows is read from the arrays: loops of a constant length would be unrolled before
+# they can be vectorised.
 
-_LANES = 16
+_LANES = 32
 
 
 @jit
-def _load(packed, start, stop, lanes):
+def _add_product(out, a, b):
+    for i in range(out.shape[0]):
+        out[i] += a[i] * b[i]
+
+
+@jit
+def _subtract_product(out, a, b):
+    for i in range(out.shape[0]):
+        out[i] -= a[i] * b[i]
+
+
+@jit
+def _scale(out, a):
+    for i in range(out.shape[0]):
+        out[i] *= a[i]
+
+
+@jit
+def _load(rows, more, groups, start, stop, lanes):
+    """Write rows[j] + more[groups[j]] to the lanes."""
     for j in range(start, stop):
-        for e in range(packed.shape[1]):
-            lanes[e, j - start] = packed[j, e]
-    for e in range(packed.shape[1]):  # idle lanes hold a copy, not garbage
-        for lane in range(stop - start, _LANES):
+        for e in range(rows.shape[1]):
+            lanes[e, j - start] = rows[j, e] + more[groups[j], e]
+    for e in range(rows.shape[1]):  # idle lanes hold a copy, not garbage
+        for lane in range(stop - start, lanes.shape[1]):
             lanes[e, lane] = lanes[e, 0]
 
 
 @jit
-def _factor(low, k, inverse_diagonal, product):
-    """Cholesky factor of packed matrices in place, with 1 / diagonal and its product."""
-    for lane in range(_LANES):
-        product[lane] = 1.0
-    for p in range(k):
+def _store(lanes, start, stop, rows):
+    for j in range(start, stop):
+        for e in range(rows.shape[1]):
+            rows[j, e] = lanes[e, j - start]
+
+
+@jit
+def _factor(low, inverse_diagonal, product):
+    """Cholesky factor of packed matrices in place, 1 / diagonal and its product."""
+    product[:] = 1.0
+    for p in range(inverse_diagonal.shape[0]):
         row = p * (p + 1) // 2
         for q in range(p + 1):
             other = q * (q + 1) // 2
             for r in range(q):
-                for lane in range(_LANES):
-                    low[row + q, lane] -= low[row + r, lane] * low[other + r, lane]
+                _subtract_product(low[row + q], low[row + r], low[other + r])
             if q < p:
-                for lane in range(_LANES):
-                    low[row + q, lane] *= inverse_diagonal[q, lane]
-        for lane in range(_LANES):
+                _scale(low[row + q], inverse_diagonal[q])
+        for lane in range(low.shape[1]):
             diagonal = np.sqrt(low[row + p, lane])
             low[row + p, lane] = diagonal
             inverse_diagonal[p, lane] = 1.0 / diagonal
@@ -363,62 +427,86 @@ def _factor(low, k, inverse_diagonal, product):
 
 
 @jit
-def _invert_factor(low, k, inverse_diagonal, inverse):
+def _invert_factor(low, inverse_diagonal, inverse):
     """Inverse of packed lower triangular matrices."""
-    for p in range(k):
+    for p in range(inverse_diagonal.shape[0]):
         row = p * (p + 1) // 2
-        for lane in range(_LANES):
-            inverse[row + p, lane] = inverse_diagonal[p, lane]
+        inverse[row + p] = inverse_diagonal[p]
         for q in range(p):
-            for lane in range(_LANES):
-                inverse[row + q, lane] = 0.0
+            inverse[row + q] = 0.0
             for r in range(q, p):
                 other = r * (r + 1) // 2
-                for lane in range(_LANES):
-                    inverse[row + q, lane] -= low[row + r, lane] * inverse[other + q, lane]
-            for lane in range(_LANES):
-                inverse[row + q, lane] *= inverse_diagonal[p, lane]
+                _subtract_product(inverse[row + q], low[row + r], inverse[other + q])
+            _scale(inverse[row + q], inverse_diagonal[p])
 
 
 @jit
 def _square_inverse(inverse, k, out):
     """Write inverse' inverse, packed."""
+    out[:] = 0.0
     for p in range(k):
         for q in range(p + 1):
             entry = p * (p + 1) // 2 + q
-            for lane in range(_LANES):
-                out[entry, lane] = 0.0
             for r in range(p, k):
                 row = r * (r + 1) // 2
-                for lane in range(_LANES):
-                    out[entry, lane] += inverse[row + p, lane] * inverse[row + q, lane]
+                _add_product(out[entry], inverse[row + p], inverse[row + q])
 
 
 @jit
-def _solve_gaussian(precision, linear, mean, covariance, logdet):
-    n, k = linear.shape
-    n_packed = precision.shape[1]
+def _times(matrix, vector, out):
+    """Write packed symmetric matrix times vector."""
+    out[:] = 0.0
+    for p in range(vector.shape[0]):
+        for q in range(vector.shape[0]):
+            high, low = max(p, q), min(p, q)
+            _add_product(out[p], matrix[high * (high + 1) // 2 + low], vector[q])
+
+
+@jit
+def _solve_gaussian(
+    precision, linear, prior_precision, prior_linear, groups, mean, covariance, logdet
+):
+    """Solve precision[j] + prior_precision[groups[j]] and so on, each j by itself."""
+    (n, k), n_packed = linear.shape, precision.shape[1]
     low, inverse = np.empty((n_packed, _LANES)), np.empty((n_packed, _LANES))
-    out, inverse_diagonal = np.empty((n_packed, _LANES)), np.empty((k, _LANES))
+    square, inverse_diagonal = np.empty((n_packed, _LANES)), np.empty((k, _LANES))
+    right, solution = np.empty((k, _LANES)), np.empty((k, _LANES))
     product = np.empty(_LANES)
     for start in range(0, n, _LANES):
         stop = min(start + _LANES, n)
-        _load(precision, start, stop, low)
-        _factor(low, k, inverse_diagonal, product)
-        _invert_factor(low, k, inverse_diagonal, inverse)
-        _square_inverse(inverse, k, out)
+        _load(precision, prior_precision, groups, start, stop, low)
+        _load(linear, prior_linear, groups, start, stop, right)
+        _factor(low, inverse_diagonal, product)
+        _invert_factor(low, inverse_diagonal, inverse)
+        _square_inverse(inverse, k, square)
+        _times(square, right, solution)
+        _store(square, start, stop, covariance)
+        _store(solution, start, stop, mean)
         for j in range(start, stop):
-            lane = j - start
-            logdet[j] = -2.0 * math.log(product[lane])
-            for e in range(n_packed):
-                covariance[j, e] = out[e, lane]
-            for p in range(k):
-                value = 0.0
-                for q in range(k):
-                    high, less = max(p, q), min(p, q)
-                    entry = high * (high + 1) // 2 + less
-                    value += covariance[j, entry] * linear[j, q]
-                mean[j, p] = value
+            logdet[j] = -2.0 * math.log(product[j - start])
+
+
+@jit
+def _second_moments(
+    mean, covariance, logdet, groups, observed, second, sum_first, sum_second
+):
+    """Write E[beta beta']; add up over observed items; return the sum of `logdet`."""
+    total = 0.0
+    for j in range(mean.shape[0]):
+        entry, g = 0, groups[j]
+        for p in range(mean.shape[1]):
+            for q in range(p + 1):
+                covariance[j, entry] += mean[j, p] * mean[j, q]
+                entry += 1
+        for e in range(covariance.shape[1]):
+            second[j, e] = covariance[j, e]
+        if observed[j]:
+            for p in range(mean.shape[1]):
+                sum_first[g, p] += mean[j, p]
+            for e in range(covariance.shape[1]):
+                sum_second[g, e] += covariance[j, e]
+            total += logdet[j]
+    return total
 
 
 @jit

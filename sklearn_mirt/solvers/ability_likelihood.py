@@ -19,20 +19,10 @@ class AbilityLikelihood:
         self.precision = spec.latent.precision(latent)
 
     def _parts(self, rows):
-        table = self.table
         n_dims = self.spec.n_dims
-        for block, params, (columns, items) in zip(
-            self.spec.blocks, self.arrays, table.column_slices(), strict=True
+        for block, params, counts in zip(
+            self.spec.blocks, self.arrays, self.table.answers(rows), strict=True
         ):
-            hot = table.indicators[rows][:, columns]
-            hot = hot.reshape(len(hot), len(block.items), -1).transpose(1, 2, 0)
-            total = (
-                np.ones((len(block.items), hot.shape[2]))
-                if table.mask is None
-                else table.mask[rows][:, items].T
-            )
-            lowest = total[:, None] - hot.sum(1, keepdims=True)
-            counts = np.concatenate([lowest, hot], axis=1)
             yield block, params[:, :n_dims], params[:, n_dims:], counts
 
     def value(self, theta, rows):

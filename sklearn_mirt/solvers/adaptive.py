@@ -62,20 +62,33 @@ class AdaptiveLikelihood:
         self._last: _Expectation | None = None
 
     def prepare(self, free: np.ndarray) -> None:
-        """Centre and scale the nodes at the posteriors under these parameters."""
+        """Centre and scale the nodes at the posteriors under these parameters.
+
+        First at modes; these are off centre for skewed posteriors, so then at mean and
+        covariance. Nodes that are near already only take the second step, twice.
+        """
+        if self.centre is None:
+            self._start_at_modes(free)
+            self._move_to_moments(free)
+        else:
+            self._move_to_moments(free)
+            self._move_to_moments(free)
+
+    def _start_at_modes(self, free):
         likelihood = AbilityLikelihood(self.spec, self.spec.expand(free), self.table)
         n, n_dims = self.table.n_patterns, self.spec.n_dims
-        centre, factor = np.zeros((n, n_dims)), np.empty((n, n_dims, n_dims))
+        self.centre, self.factor = np.zeros((n, n_dims)), np.empty((n, n_dims, n_dims))
         for rows in self._chunks():
-            start = None if self.centre is None else self.centre[rows]
-            centre[rows] = posterior_modes(likelihood, rows, start)
-            _, information = likelihood.derivatives(centre[rows], rows, expected=True)
+            modes = posterior_modes(likelihood, rows)
+            _, information = likelihood.derivatives(modes, rows, expected=True)
             covariance = np.linalg.inv(information + likelihood.precision)
-            factor[rows] = np.linalg.cholesky(covariance)
-        self.centre, self.factor, self._last = centre, factor, None
-        # modes are off centre for skewed posteriors: move to the mean and covariance
+            self.centre[rows] = modes
+            self.factor[rows] = np.linalg.cholesky(covariance)
+
+    def _move_to_moments(self, free):
         mean, covariance, _ = self.moments(free)
-        self.centre, self.factor = mean, _safe_cholesky(covariance, factor)
+        self.centre = mean
+        self.factor = _safe_cholesky(covariance, self.factor)
         self._last = None
 
     def reset(self) -> None:
@@ -99,19 +112,6 @@ class AdaptiveLikelihood:
         scale = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(1)
         return nodes, self.log_base + scale[:, None]
 
-    def _answers(self, rows):
-        """Yield, per block, one-hot answers (J, K, n) with unanswered cells zero."""
-        table = self.table
-        for block, (columns, items) in zip(
-            self.spec.blocks, table.column_slices(), strict=True
-        ):
-            hot = table.indicators[rows][:, columns]
-            hot = hot.reshape(len(rows), len(block.items), -1).transpose(1, 2, 0)
-            total = np.ones((len(block.items), len(rows)))
-            if table.mask is not None:
-                total = table.mask[rows][:, items].T
-            yield np.concatenate([total[:, None] - hot.sum(1, keepdims=True), hot], 1)
-
     def _expectations(self, free):
         """Yield (rows, nodes, log marginal, posterior, [(log_p, first, hot)])."""
         items, latent = self.spec.unpack(self.spec.expand(free))
@@ -122,7 +122,7 @@ class AdaptiveLikelihood:
             log_joint = log_joint + self.spec.latent.log_density(latent, nodes)
             parts = []
             for block, params, hot in zip(
-                self.spec.blocks, items, self._answers(rows), strict=True
+                self.spec.blocks, items, self.table.answers(rows), strict=True
             ):
                 log_p, first = block.model.tables(params, flat)
                 by_node = log_p.reshape(*log_p.shape[:2], len(rows), n_points)

@@ -80,6 +80,7 @@ class QuadratureSolver(Solver):
     q_matrix : array of shape (n_items, n_dims), optional
     correlated : bool
         Whether abilities correlate, where there is a q_matrix.
+    device : {"cpu", "cuda"}
     random_state : int
     """
 
@@ -88,6 +89,7 @@ class QuadratureSolver(Solver):
     item_model: str = "2pl"
     q_matrix: np.ndarray | None = None
     correlated: bool = False
+    device: str = "cpu"
     random_state: int = 0
     name: str = field(default="quadrature", init=False)
 
@@ -127,6 +129,7 @@ class QuadratureSolver(Solver):
             max_iter=self.max_iter,
             standard_errors=n_free <= _MAX_FREE_FOR_ERRORS,
             random_state=self.random_state,
+            device=self.device,
         )
         with warnings.catch_warnings():
             # the estimator says so itself

@@ -5,6 +5,7 @@ import numpy as np
 from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.kernels import get_kernels, packing
 from sklearn_mirt.kernels.blocks import (
+    AbilityTables,
     ItemState,
     ItemTask,
     bound_by_respondent,
@@ -46,8 +47,8 @@ def fold_in(data, items, prior_covariance, *, device="cpu", n_jobs=None):
 def marginal_bounds(data, items, abilities, *, device="cpu", n_jobs=None):
     """Return a lower bound on log P(answers) of each respondent, in nats.
 
-    E[log P(answers | theta)] - KL(posterior || prior), with the Jaakkola-Jordan bound of
-    each answer; averaged over item uncertainty.
+    E[log P(answers | theta)] - KL(posterior || prior), with the Jaakkola-Jordan bound
+    of each answer; averaged over item uncertainty.
     """
     fold = _FoldIn(data, items, abilities.prior_covariance, get_kernels(device))
     covariance = packing.pack(abilities.covariances)
@@ -74,22 +75,10 @@ class _FoldIn:
         self.precision = packing.pack(np.linalg.inv(prior_covariance))
 
     def task(self, mean, covariance):
-        first = np.column_stack([mean, np.ones(len(mean))])
-        second = packing.outer(first)
-        second[:, : covariance.shape[1]] += covariance
-        n_items, k = self.items.mean.shape
-        unused = np.zeros(n_items, dtype=bool)  # items are not updated here
-        there = self.kernels.asarray
-        return ItemTask(
-            there(first),
-            there(second),
-            unused,
-            unused,
-            unused,
-            {},
-            self.floor,
-            np.eye(k),
-        )
+        carry = np.eye(mean.shape[1] + 1)
+        dtype = self.items.second.dtype
+        tables = AbilityTables.of(mean, covariance, carry, self.kernels, dtype)
+        return ItemTask(*tables, carry, self.floor)
 
     def run(self, runner):
         d = len(self.prior_covariance)

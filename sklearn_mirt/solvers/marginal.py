@@ -19,6 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sklearn_mirt.kernels import get_kernels
 from sklearn_mirt.solvers.nodes import chunk_rows
 from sklearn_mirt.solvers.patterns import PatternTable
 from sklearn_mirt.solvers.specification import Specification
@@ -52,6 +53,24 @@ class _Expectation:
     log_likelihood: float
 
 
+def _row_functions(kernels):
+    """Return the rows of a chunk and the exponential in place, for a device."""
+    # numba is loaded on first use, not with the package
+    from sklearn_mirt.kernels.cpu import CpuKernels
+    from sklearn_mirt.kernels.quadrature_cpu import exp_rows
+
+    if isinstance(kernels, CpuKernels):
+        return chunk_rows, exp_rows
+
+    def exp_rows_of_arrays(work):
+        peak = work.max(1)
+        work -= peak[:, None]
+        kernels.xp.exp(work, out=work)
+        return peak, work.sum(1)
+
+    return lambda n_nodes: max(16, kernels.block_cells // n_nodes), exp_rows_of_arrays
+
+
 class FixedNodeLikelihood:
     """Marginal log-likelihood of a pattern table on nodes shared by all respondents.
 
@@ -62,21 +81,23 @@ class FixedNodeLikelihood:
     nodes : ndarray of shape (n_nodes, n_dims)
     log_base : ndarray of shape (n_nodes,)
         Log weights to be multiplied by the density of ability, then normalised.
+    kernels : kernels of a device, optional
+        Where the products of patterns and nodes are computed; the CPU's by default.
     """
 
     adaptive = False
 
-    def __init__(self, table: PatternTable, spec: Specification, nodes, log_base):
+    def __init__(
+        self, table: PatternTable, spec: Specification, nodes, log_base, kernels=None
+    ):
         self.table = table
         self.spec = spec
         self.all_nodes, self.all_log_base = nodes, log_base
         self.active = np.arange(len(nodes))
         self.n_evaluations = 0
         self._last: _Expectation | None = None
-        # numba is loaded on first use, not with the package
-        from sklearn_mirt.kernels.quadrature_cpu import exp_rows
-
-        self._exp_rows = exp_rows
+        self.kernels = kernels or get_kernels("cpu")
+        self._chunk, self._exp_rows = _row_functions(self.kernels)
 
     @property
     def nodes(self) -> np.ndarray:
@@ -120,13 +141,14 @@ class FixedNodeLikelihood:
     def _posterior_chunks(self, odds, base, log_weights):
         """Yield (rows, log marginal, posterior) over chunks of patterns."""
         design, stacked = self._stacked(odds, base, log_weights)
-        step = chunk_rows(len(log_weights))
+        host = self.kernels.to_host
+        step = self._chunk(len(log_weights))
         for start in range(0, self.table.n_patterns, step):
             rows = slice(start, start + step)
             work = design[rows] @ stacked
             peak, total = self._exp_rows(work)
             work /= total[:, None]
-            yield rows, np.log(total) + peak, work
+            yield rows, np.log(host(total)) + host(peak), host(work)
 
     def posteriors(self, free: np.ndarray):
         """Yield (rows, log marginal likelihood, posterior node weights) in chunks."""
@@ -178,21 +200,23 @@ class FixedNodeLikelihood:
 
     def _expected_counts(self, projection, log_weights):
         """Return log-likelihood, counts (J, K, Q) per block, and node mass (Q,)."""
-        table, weights = self.table, self.table.weights
+        table, xp = self.table, self.kernels.xp
+        weights = self.kernels.asarray(table.weights)
         odds, base = projection
         design, stacked = self._stacked(odds, base, log_weights)
-        above = np.zeros((design.shape[1] - 1, len(log_weights)))
-        mass, log_likelihood = np.zeros(len(log_weights)), 0.0
-        step = chunk_rows(len(log_weights))
+        above = xp.zeros((design.shape[1] - 1, len(log_weights)))
+        mass, log_likelihood = xp.zeros(len(log_weights)), 0.0
+        step = self._chunk(len(log_weights))
         for start in range(0, table.n_patterns, step):
             rows = slice(start, start + step)
             work = design[rows] @ stacked
             peak, total = self._exp_rows(work)
-            log_likelihood += weights[rows] @ (np.log(total) + peak)
+            log_likelihood += weights[rows] @ (xp.log(total) + peak)
             # weights go to the narrow factor of each product, never to the posteriors
             scale = weights[rows] / total
             above += (design[rows, :-1] * scale[:, None]).T @ work
             mass += scale @ work
+        above, mass = self.kernels.to_host(above), self.kernels.to_host(mass)
         n_columns = len(odds)
         answered = np.broadcast_to(mass, base.shape)
         if not table.complete:
@@ -206,9 +230,10 @@ class FixedNodeLikelihood:
     def _stacked(self, odds, base, log_weights):
         """Return indicators, mask and a unit column, with what multiplies them."""
         if self.table.complete:
-            constant = log_weights + base.sum(0)
-            return self._design, np.concatenate([odds, constant[None]])
-        return self._design, np.concatenate([odds, base, log_weights[None]])
+            stacked = [odds, (log_weights + base.sum(0))[None]]
+        else:
+            stacked = [odds, base, log_weights[None]]
+        return self._design, self.kernels.asarray(np.concatenate(stacked))
 
     @cached_property
     def _design(self):
@@ -216,7 +241,7 @@ class FixedNodeLikelihood:
         parts = [table.indicators, np.ones((table.n_patterns, 1))]
         if not table.complete:
             parts.insert(1, table.mask)
-        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+        return self.kernels.asarray(np.ascontiguousarray(np.concatenate(parts, 1)))
 
     def _split_counts(self, above, answered):
         counts = []

@@ -88,6 +88,23 @@ class PatternTable:
             column, item = column + width, item + n_items
         return out
 
+    def answers(self, rows):
+        """Yield each block's weights of categories (J, K, n) for patterns ``rows``.
+
+        One for the category answered (shared out for a fractional score), zeros where
+        there is no answer.
+        """
+        for block, (columns, items) in zip(
+            self.blocks, self.column_slices(), strict=True
+        ):
+            above = self.indicators[rows][:, columns]
+            above = above.reshape(len(above), len(block.items), -1).transpose(1, 2, 0)
+            total = np.ones((len(block.items), above.shape[2]))
+            if self.mask is not None:
+                total = self.mask[rows][:, items].T
+            lowest = total[:, None] - above.sum(1, keepdims=True)
+            yield np.concatenate([lowest, above], axis=1)
+
 
 def collapse_patterns(responses, weights, blocks, cell_weights=None) -> PatternTable:
     """Collapse equal rows (missing equals missing) and add up their weights.

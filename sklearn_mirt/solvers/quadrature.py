@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklearn_mirt.exceptions import NotConvergedWarning, ResponseDataWarning
+from sklearn_mirt.kernels import get_kernels
 from sklearn_mirt.solvers import checks, nodes
 from sklearn_mirt.solvers.adaptive import AdaptiveLikelihood
 from sklearn_mirt.solvers.design import ORDERED, ExactModel, prepare
@@ -71,6 +72,8 @@ class ExactSettings:
         Seed of the starts after the first.
     max_memory : int
         Bytes that may be allocated.
+    device : {"cpu", "cuda"}
+        Where patterns meet fixed nodes; adaptive nodes are always the CPU's.
     """
 
     nodes: str = "auto"
@@ -83,6 +86,7 @@ class ExactSettings:
     n_starts: int = 1
     random_state: int = 0
     max_memory: int = 4 * 2**30
+    device: str = "cpu"
 
 
 def fit_quadrature(
@@ -141,6 +145,11 @@ def fit_quadrature(
     settings = settings or ExactSettings()
     nodes.check_n_dims(model.n_dims)
     responses = np.asarray(responses, dtype=float)
+    if responses.ndim != 2:
+        raise ValueError(
+            "responses must be a table, one row per respondent and one column per "
+            f"item; got {responses.ndim} dimension(s)."
+        )
     respondents = _ids(respondents, len(responses))
     items = _ids(items, responses.shape[1])
     checks.warn_unconnected(responses, respondents, items)
@@ -167,7 +176,13 @@ def _ids(ids, n: int) -> np.ndarray:
 
 def _runaway(fit: ExactFit) -> np.ndarray:
     """Return positions of items whose free slopes have grown out of all measure."""
-    return np.flatnonzero(np.abs(fit.slopes).max(1) > _RUNAWAY_SLOPE)
+    n_dims = fit.spec.n_dims
+    found = []
+    for item, _, where in fit.item_positions():
+        free = fit.spec.index[where][:n_dims] >= 0
+        if (np.abs(fit.slopes[item]) > _RUNAWAY_SLOPE)[free].any():
+            found.append(item)
+    return np.array(found, dtype=int)
 
 
 def _restrain(problem, fit, callback):
@@ -178,7 +193,10 @@ def _restrain(problem, fit, callback):
             break
         held = tuple({*problem.model.held, *runaway.tolist()})
         problem = replace(problem, model=replace(problem.model, held=held))
-        fit = problem.best_fit(callback)
+        with warnings.catch_warnings():
+            # the first fit has said all there is to warn of
+            warnings.simplefilter("ignore", ResponseDataWarning)
+            fit = problem.best_fit(callback)
     if problem.model.held:
         names = checks.name_some(fit.items[sorted(problem.model.held)])
         warnings.warn(
@@ -305,15 +323,15 @@ class _Problem:
         """Alternate between climbing on each respondent's nodes and moving them."""
         settings = self.settings
         likelihood = AdaptiveLikelihood(table, spec, *self._rule())
-        for _ in range(_MAX_MOVES):
+        for k in range(_MAX_MOVES):
             before = state.objective
             likelihood.prepare(state.free)
-            em_steps(likelihood, state, 2 if np.isfinite(before) else 4, settings.tol)
-            quasi_newton(likelihood, state, settings.tol, settings.max_iter)
-            if (
-                abs(state.objective - before) < 1e-4
-                or state.n_iter >= settings.max_iter
-            ):
+            # nodes are about to move: the first climb need not be exact
+            tol = settings.tol if k else max(settings.tol, 1e-2)
+            em_steps(likelihood, state, 1 if k else settings.n_em, tol)
+            quasi_newton(likelihood, state, tol, settings.max_iter)
+            settled = abs(state.objective - before) < 1e-4
+            if (k and settled) or state.n_iter >= settings.max_iter:
                 break
         likelihood.prepare(state.free)
         return likelihood
@@ -345,19 +363,38 @@ class _Problem:
             grid = nodes.gauss_hermite_nodes(n_dims, n_points)
         else:
             grid = nodes.grid_nodes(n_dims, n_points, limit)
-        return FixedNodeLikelihood(table, spec, *grid)
+        kernels = get_kernels(settings.device)
+        return FixedNodeLikelihood(table, spec, *grid, kernels)
 
-    def _polish_is_cheap(self, likelihood) -> bool:
+    def _wants_information(self, likelihood) -> bool:
+        """Whether to compute the observed information: asked for, or a cheap polish."""
+        if self.settings.standard_errors:
+            return self._errors_fit_in_memory(likelihood)
         if likelihood.adaptive:
             return False
         n_columns = likelihood.table.indicators.shape[1]
         work = likelihood.table.n_patterns * len(likelihood.nodes) * n_columns**2
         return work <= _NEWTON_MAX_WORK
 
+    def _errors_fit_in_memory(self, likelihood) -> bool:
+        needed = 8 * 4 * len(likelihood.spec.template) ** 2
+        if not likelihood.adaptive:
+            width = likelihood.table.indicators.shape[1] + 1
+            needed += 8 * len(likelihood.nodes) * width**2
+        if needed <= self.settings.max_memory:
+            return True
+        warnings.warn(
+            f"Standard errors of {likelihood.spec.n_free:,} parameters need about "
+            f"{needed / 2**30:.1f} GiB and are left out; raise max_memory for them.",
+            ResponseDataWarning,
+            stacklevel=4,
+        )
+        return False
+
     def _finish(self, likelihood, state, prepared) -> ExactFit:
-        spec, settings = prepared.spec, self.settings
+        spec = prepared.spec
         information = None
-        if settings.standard_errors or self._polish_is_cheap(likelihood):
+        if self._wants_information(likelihood):
             if not likelihood.adaptive:
                 likelihood.prepare(state.free)
             information = newton_finish(likelihood, state, observed_information)

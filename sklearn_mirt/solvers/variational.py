@@ -7,8 +7,8 @@ Model, with beta_j = (a_j, d_j):
     theta_i ~ N(0, I)        beta_j ~ N(mu_g, Sigma_g), g the group of item j
 
 Polya-Gamma augmentation makes both conditionals Gaussian. A pass updates items given
-abilities and abilities given items (kernels/blocks.py), moves the abilities to mean 0 and
-average second moment I, carrying items and prior along, and re-estimates the prior.
+abilities and abilities given items (kernels/blocks.py), moves the abilities to mean 0
+and average second moment I, carrying items and prior along, and re-estimates the prior.
 
 References
 ----------
@@ -25,10 +25,10 @@ from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.kernels import get_kernels, packing
 from sklearn_mirt.kernels.blocks import (
+    AbilityTables,
     ItemState,
     ItemTask,
     change_coordinates,
-    group_members,
     on_device,
     sum_for_abilities,
     sweep,
@@ -59,8 +59,8 @@ class VariationalSolver(Solver):
     tol : float
         Stop when a pass raises the bound by less, in nats per observed answer.
     dtype : {"auto", "float32", "float64"}
-        Type of the matrix products; sums across blocks are float64. "auto" takes float64
-        up to a million cells.
+        Type of the matrix products; sums across blocks are float64. "auto" takes
+        float64 up to a million cells.
     device : {"cpu", "cuda"}
     n_jobs : int or None
     accelerate : bool
@@ -104,8 +104,8 @@ class VariationalSolver(Solver):
 class _State:
     """Everything that changes from pass to pass.
 
-    The items are owed the change of coordinates `carry`, which the next pass applies
-    block by block. `divergence` is the state's part of the bound that needs no cells.
+    The items are still owed the change of coordinates `carry`. `divergence` is the
+    state's part of the bound that needs no cells.
     """
 
     items: ItemState
@@ -130,11 +130,12 @@ class _Fit:
         self.observed = item_weight > 0
         self.answered = respondent_weight > 0
         self.n_answers = item_weight.sum()
-        self.floor = design.guessing if np.any(design.guessing) else None
+        there = kernels.asarray
+        self.floor = there(design.guessing) if np.any(design.guessing) else None
+        self.groups, self.observed_there = there(design.groups), there(self.observed)
         self.counts = np.bincount(
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
-        self.members = group_members(self.blocks, design.groups, self.observed, kernels)
         self.trace = []
         self.plain_passes = np.inf
 
@@ -146,7 +147,7 @@ class _Fit:
 
     def _cold_start(self):
         d, n_items = self.n_dims, self.data.n_items
-        mean = spectral_start(self.data, d, self.answered, self.kernels, self.runner)
+        mean = spectral_start(self.blocks, d, self.answered, self.kernels, self.runner)
         second = packing.pack(0.5 * np.eye(d + 1))
         return _State(
             self._items(np.zeros((n_items, d + 1)), np.tile(second, (n_items, 1))),
@@ -179,18 +180,22 @@ class _Fit:
         """Pass until the bound settles; return whether it did.
 
         The bound of a state becomes known during the next pass. Two steps are no exact
-        ascent: a jump of the acceleration, and the empirical-Bayes step, which is shrunk.
-        Should the bound fall, the fit returns to the state before. After a jump it goes
-        on without it; when the bound had all but settled it stops at this summit; else
-        it goes on with the prior held, where every step is an exact ascent.
+        ascent: a jump of the acceleration, and the empirical-Bayes step, which is
+        shrunk. Should the bound fall, the fit returns to the state before. After a jump
+        it goes on without it; when the bound had all but settled it stops at this
+        summit; else it goes on with the prior held, where every step is an exact
+        ascent.
         """
         jumps = Extrapolation() if np.isfinite(self.plain_passes) else None
         kept, learn_prior, settled = None, True, False
         for n_iter in range(max_iter):
             before = self.state
             bound = self._pass(learn_prior)
-            if n_iter == 0 or before.jumped:
-                continue  # no bound to compare: nothing learned yet, or amid a jump
+            if n_iter == 0:
+                continue  # nothing learned yet
+            if before.jumped:  # no bound to compare yet
+                jumps.touch_down(self.state)
+                continue
             if self.trace and bound < self.trace[-1]:
                 if jumps is not None and jumps.landing is not None:
                     self.state = jumps.undo()
@@ -227,21 +232,20 @@ class _Fit:
         return self._last_gain() < tol * self.n_answers
 
     def _task(self):
-        state = self.state
-        first = np.column_stack([state.mean, np.ones(len(state.mean))])
-        second = packing.outer(first)
-        second[:, : state.covariance.shape[1]] += state.covariance
+        state, there = self.state, self.kernels.asarray
+        abilities, owed = AbilityTables.of(
+            state.mean, state.covariance, state.carry, self.kernels, self.dtype
+        )
         precision, linear = state.prior.canonical()
-        there = self.kernels.asarray
         return ItemTask(
-            there(first, dtype=self.dtype),
-            there(second, dtype=self.dtype),
+            abilities,
+            owed,
+            state.carry,
+            self.floor,
             there(precision),
             there(linear),
-            there(self.design.groups),
-            self.members,
-            None if self.floor is None else there(self.floor),
-            state.carry,
+            self.groups,
+            self.observed_there,
             self.design.positive_slopes,
         )
 
@@ -281,11 +285,8 @@ class _Fit:
 
     def _settle_items(self):
         """Give the items what they are owed."""
-        items = self.state.items.empty_like()
-        xp = self.kernels.xp
-        change_coordinates(self.state.items, self.state.carry, items, xp)
-        carry = np.eye(self.n_dims + 1)
-        self.state = replace(self.state, items=items, carry=carry)
+        items = change_coordinates(self.state.items, self.state.carry, self.kernels)
+        self.state = replace(self.state, items=items, carry=np.eye(self.n_dims + 1))
 
     def _update_abilities(self, sums):
         """Posterior of the abilities given the items, prior N(0, I)."""
