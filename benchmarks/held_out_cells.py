@@ -1,10 +1,10 @@
 """Held-out cells of real matrices: the model beside its baselines, as in BenchMIRT.
 
-Ten folds over (respondent, item) cells, seed 42, of which the first `--folds` are run; items
-with a training accuracy in (0.05, 0.95), decided on training cells only; priors by
+Ten folds over (respondent, item) cells, seed 42, of which the first `--folds` are run;
+items with a training accuracy in (0.05, 0.95), decided on training cells only; priors by
 benchmark (category for mmlu_pro). Writes a Markdown table.
 
-    SKLEARN_MIRT_DATA=... python benchmarks/held_out_cells.py --out docs/held_out_cells.md
+    SKLEARN_MIRT_DATA=... python benchmarks/held_out_cells.py --out docs/held_out.md
 """
 
 import argparse
@@ -56,7 +56,7 @@ def split(scores, train, test, cells):
 
 
 def run(name, group_column, n_respondents, n_dims, asked, n_folds):
-    """Return one row per estimator: accuracy, log loss, MAE, seconds, means over folds."""
+    """Return one row per estimator, means over folds."""
     scores, groups = load(name, group_column, n_respondents)
     cells = np.nonzero(~np.isnan(scores))
     X, y = np.column_stack(cells), scores[cells]

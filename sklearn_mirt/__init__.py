@@ -20,31 +20,72 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from sklearn_mirt import datasets, metrics
     from sklearn_mirt.abilities import Abilities
+    from sklearn_mirt.alignment import align_fits
     from sklearn_mirt.audit import BenchmarkAudit, audit_benchmarks
+    from sklearn_mirt.bank import ItemBank, load_item_bank, save_item_bank
     from sklearn_mirt.baselines import (
         AdditiveClassifier,
         GroupMeanScoreClassifier,
         ItemMeanClassifier,
         MeanScoreClassifier,
     )
+    from sklearn_mirt.budgets import recommend_size, selection_curve, summarize_curve
     from sklearn_mirt.classifier import MIRTClassifier
+    from sklearn_mirt.comparison import benchmirt_pair_comparison, compare_respondents
     from sklearn_mirt.data import ResponseData
+    from sklearn_mirt.diagnostics import null_control
+    from sklearn_mirt.dimensions import choose_dimensions
+    from sklearn_mirt.files import read_items, read_responses
     from sklearn_mirt.items import ItemParameters
+    from sklearn_mirt.runs import compare_runs
+    from sklearn_mirt.scoring import (
+        FullScoreRegressor,
+        RawMeanScorer,
+        RidgeScorer,
+        StratifiedMeanScorer,
+        compare_scores,
+    )
+    from sklearn_mirt.selection import InformativeItemSelector
+    from sklearn_mirt.stability import dimension_stability
     from sklearn_mirt.transformer import MIRTTransformer
+    from sklearn_mirt.uncertainty import bootstrap, combined_intervals
 
 # One table for the three things below: where each public name lives.
 _HOME = {
     "Abilities": "abilities",
     "AdditiveClassifier": "baselines",
     "BenchmarkAudit": "audit",
+    "FullScoreRegressor": "scoring",
     "GroupMeanScoreClassifier": "baselines",
+    "InformativeItemSelector": "selection",
+    "ItemBank": "bank",
     "ItemMeanClassifier": "baselines",
     "ItemParameters": "items",
     "MIRTClassifier": "classifier",
     "MIRTTransformer": "transformer",
     "MeanScoreClassifier": "baselines",
+    "RawMeanScorer": "scoring",
     "ResponseData": "data",
+    "RidgeScorer": "scoring",
+    "StratifiedMeanScorer": "scoring",
+    "align_fits": "alignment",
     "audit_benchmarks": "audit",
+    "benchmirt_pair_comparison": "comparison",
+    "bootstrap": "uncertainty",
+    "choose_dimensions": "dimensions",
+    "combined_intervals": "uncertainty",
+    "compare_respondents": "comparison",
+    "compare_runs": "runs",
+    "compare_scores": "scoring",
+    "dimension_stability": "stability",
+    "load_item_bank": "bank",
+    "null_control": "diagnostics",
+    "read_items": "files",
+    "read_responses": "files",
+    "recommend_size": "budgets",
+    "save_item_bank": "bank",
+    "selection_curve": "budgets",
+    "summarize_curve": "budgets",
 }
 _MODULES = frozenset({"datasets", "metrics"})
 
@@ -52,17 +93,41 @@ __all__ = [
     "Abilities",
     "AdditiveClassifier",
     "BenchmarkAudit",
+    "FullScoreRegressor",
     "GroupMeanScoreClassifier",
+    "InformativeItemSelector",
+    "ItemBank",
     "ItemMeanClassifier",
     "ItemParameters",
     "MIRTClassifier",
     "MIRTTransformer",
     "MeanScoreClassifier",
+    "RawMeanScorer",
     "ResponseData",
+    "RidgeScorer",
+    "StratifiedMeanScorer",
     "__version__",
+    "align_fits",
     "audit_benchmarks",
+    "benchmirt_pair_comparison",
+    "bootstrap",
+    "choose_dimensions",
+    "combined_intervals",
+    "compare_respondents",
+    "compare_runs",
+    "compare_scores",
     "datasets",
+    "dimension_stability",
+    "load_item_bank",
     "metrics",
+    "metrics",
+    "null_control",
+    "read_items",
+    "read_responses",
+    "recommend_size",
+    "save_item_bank",
+    "selection_curve",
+    "summarize_curve",
 ]
 
 

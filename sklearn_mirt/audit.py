@@ -2,19 +2,23 @@
 
 The table of BenchMIRT: a multidimensional model is fitted to all answers without being
 told which benchmark is which; then the abilities are correlated, over respondents, with
-the mean score on each benchmark and on each of its subsets.
+the mean score on each benchmark and on each of its subsets. Beyond BenchMIRT: each
+correlation has an interval, and is tested between halves of the items, where a score
+shares no answer with the abilities it is compared with.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
 
+from sklearn_mirt import audit_tables
 from sklearn_mirt.data import ResponseData
-from sklearn_mirt.design import sorted_codes
-from sklearn_mirt.findings import Thresholds, describe
+from sklearn_mirt.diagnostics import null_control
+from sklearn_mirt.findings import Measure, Namer, Thresholds, describe
+from sklearn_mirt.stability import REPLICATES, item_halves
 from sklearn_mirt.transformer import MIRTTransformer
+from sklearn_mirt.uncertainty import bootstrap, respondent_codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,21 +30,32 @@ class BenchmarkAudit:
     benchmarks : DataFrame, index benchmark
         n_items, mean_score, saturated_items (share of items with a mean score outside
         (0.05, 0.95)), r_dim* (Pearson correlation over respondents of ability and mean
-        score), p_dim* (its p-value), q_dim* (the p-value adjusted for all correlations of
-        the table, Benjamini & Yekutieli), mdisc (median discrimination), verdict, finding.
+        score), low_dim*, high_dim* (its 95% interval), cross_dim* (the correlation of a
+        score on half of the items with the ability from the other half), p_dim* (its
+        p-value), q_dim* (the p-value adjusted for all correlations of the table,
+        Benjamini & Yekutieli), mdisc (median discrimination), stated (what it is said
+        to measure, where the item table tells), verdict, finding.
     subsets : DataFrame, index (benchmark, subset)
         The same columns; empty where there are no subsets.
     abilities : DataFrame, index respondent
-        dim*, se_dim*, mean_score, n_answers.
+        dim*, se_dim*, mean_score, n_answers; with a bootstrap low_dim*, high_dim*,
+        rank_dim*, low_rank_dim*, high_rank_dim*, n_tied_dim*.
     items : DataFrame, index item
         benchmark, subset, slope_dim*, se_slope_dim*, intercept, se_intercept, mdisc,
-        mdiff, mean_score, n_answers.
+        mdiff, mean_score, n_answers; with a null control explained, p_null, q_null,
+        beats_null.
     ability_correlation : DataFrame
         Correlation of the abilities in the population.
     findings : list of str
         One plain sentence per benchmark.
     estimator : MIRTTransformer
         The fitted model.
+    dimensions : DataFrame, index dim*
+        name (from the labels that stand for it, or "dimension k"), share of the
+        explained logit variance, congruence of the abilities from two halves of the
+        items, its ceiling, and whether the dimension replicates (congruence over 0.95).
+    bootstrap : Bootstrap or None
+    null : NullControl or None
     """
 
     benchmarks: object
@@ -49,6 +64,9 @@ class BenchmarkAudit:
     items: object
     ability_correlation: object
     estimator: object
+    dimensions: object = None
+    bootstrap: object = None
+    null: object = None
 
     @property
     def findings(self):
@@ -57,7 +75,7 @@ class BenchmarkAudit:
 
     def to_csv(self, folder):
         """Write each table to a CSV file of the folder, which must exist."""
-        for name in ("benchmarks", "subsets", "abilities", "items"):
+        for name in ("benchmarks", "subsets", "abilities", "items", "dimensions"):
             getattr(self, name).to_csv(Path(folder) / f"{name}.csv")
         self.ability_correlation.to_csv(Path(folder) / "ability_correlation.csv")
 
@@ -69,9 +87,14 @@ def audit_benchmarks(
     n_dims=2,
     rotation="oblimin",
     estimator=None,
+    respondent_groups=None,
+    n_halves=1,
+    n_bootstrap=0,
+    n_null=0,
     thresholds=None,
     n_jobs=None,
     random_state=0,
+    progress=None,
 ):
     """Fit a model to all answers and say what each benchmark measures.
 
@@ -80,22 +103,37 @@ def audit_benchmarks(
     responses : ResponseData, DataFrame or array-like of shape (n_respondents, n_items)
         Scores in [0, 1], NaN where there is no answer.
     items : DataFrame, default=None
-        Index: item ids. Columns: "benchmark" (default: all items are one), "subset" and
-        "category" (both may lack). Rows may be in any order; every item needs one.
-    n_dims : int, default=2
+        Index: item ids. Columns: "benchmark" (default: all items are one), "subset",
+        and what the items are said to measure, "stated_dimension" or "category" (all
+        three may lack). Rows may be in any order; every item needs one.
+    n_dims : int or "auto", default=2
         Number of ability dimensions.
     rotation : str or None, default="oblimin"
         Rotation of the dimensions.
     estimator : MIRTTransformer, default=None
         Model to fit in place of the default one; `n_dims`, `rotation`, `n_jobs` and
-        `random_state` are then not used. Item groups are set to the benchmarks unless it
-        has its own.
+        `random_state` are then not used for it. Item groups are set to the benchmarks
+        unless it has its own.
+    respondent_groups : mapping, Series or array-like, default=None
+        Family of each respondent, by id or in order: intervals and p-values count
+        families, not respondents.
+    n_halves : int, default=1
+        Random splits of the items into halves, each two more fits of half the size. 0
+        for none: correlations are then tested as they stand, with answers on both
+        sides.
+    n_bootstrap : int, default=0
+        Bootstrap replicates over items: intervals of abilities and ranks, and wider
+        ones of correlations.
+    n_null : int, default=0
+        Repeats of the analysis on answers permuted within items.
     thresholds : Thresholds, default=None
         When a finding is called saturated, reversed, mixed...
     n_jobs : int, default=None
         Threads.
     random_state : int, default=0
         Seed.
+    progress : callable, default=None
+        Called as ``progress(done, total)`` by the bootstrap and the null control.
 
     Returns
     -------
@@ -106,6 +144,12 @@ def audit_benchmarks(
     ValueError
         The responses are not valid, or an item has no benchmark.
 
+    Notes
+    -----
+    Intervals of correlations refer to other respondents of the same kind who meet the
+    same items (influence of each respondent or family, the delta method), with
+    `n_bootstrap` to other items of the same benchmarks as well.
+
     Examples
     --------
     >>> from sklearn_mirt import audit_benchmarks
@@ -113,26 +157,59 @@ def audit_benchmarks(
     >>> suite = make_benchmark_suite(scale=0.02, random_state=0)
     >>> items = suite.item_table.set_index("item_id")
     >>> audit = audit_benchmarks(suite.responses, items=items)
-    >>> float(audit.benchmarks.loc["WMDP", "r_dim1"]) < -0.7
-    True
+    >>> audit.benchmarks.loc["WMDP", "verdict"]
+    'reversed'
     """
     from sklearn.base import clone
 
     data = responses
     if not isinstance(data, ResponseData):
         data = ResponseData.from_wide(data)
-    labels = _item_labels(data.items, items)
+    labels = audit_tables.item_labels(data.items, items)
     if estimator is None:
         estimator = MIRTTransformer(
             n_dims, rotation=rotation, n_jobs=n_jobs, random_state=random_state
         )
     model = clone(estimator)
     if model.item_groups is None:
-        model.set_params(item_groups=dict(zip(data.items, labels["benchmark"])))
-    return tabulate(model.fit(data), data, labels, thresholds or Thresholds())
+        groups = dict(zip(data.items, labels["benchmark"], strict=True))
+        model.set_params(item_groups=groups)
+    model.fit(data)
+    sizes = {"n_halves": n_halves, "n_bootstrap": n_bootstrap, "n_null": n_null}
+    extras = _extra_fits(model, data, labels, sizes, random_state, progress)
+    return tabulate(
+        model, data, labels, thresholds or Thresholds(), respondent_groups, **extras
+    )
 
 
-def tabulate(model, data, labels, thresholds):
+def _extra_fits(model, data, labels, sizes, random_state, progress):
+    """Halves, bootstrap and null control, each if asked for."""
+    scales, _ = audit_tables.audit_scales(labels)
+    shared = {"random_state": random_state, "n_jobs": model.n_jobs}
+    told = {"scales": scales, "progress": progress, **shared}
+    fits = {}
+    if sizes["n_halves"]:
+        fits["halves"] = item_halves(model, data, n_splits=sizes["n_halves"], **shared)
+    if sizes["n_bootstrap"]:
+        fits["replicates"] = bootstrap(
+            model, data, n_replicates=sizes["n_bootstrap"], **told
+        )
+    if sizes["n_null"]:
+        fits["null"] = null_control(model, data, n_repeats=sizes["n_null"], **told)
+    return fits
+
+
+def tabulate(
+    model,
+    data,
+    labels,
+    thresholds,
+    respondent_groups=None,
+    *,
+    halves=None,
+    replicates=None,
+    null=None,
+):
     """Return the BenchmarkAudit of a fitted model.
 
     Parameters
@@ -140,171 +217,101 @@ def tabulate(model, data, labels, thresholds):
     model : MIRTTransformer fitted to `data`
     data : ResponseData
     labels : dict of ndarrays of shape (n_items,)
-        "benchmark" and, where known, "subset" and "category".
+        "benchmark" and, where known, "subset", "category", "stated_dimension".
     thresholds : Thresholds
+    respondent_groups : mapping, Series or array-like, default=None
+    halves : ItemHalves, default=None
+    replicates : Bootstrap, default=None
+    null : NullControl, default=None
     """
     import pandas as pd
 
-    items = _item_table(model, data, labels)
-    benchmarks = _group_table(model, data, [labels["benchmark"]], items)
-    benchmarks.index.name = "benchmark"
-    keys = [labels["benchmark"], labels.get("subset", labels["benchmark"])]
-    subsets = _group_table(model, data, keys, items)
+    clusters = None
+    if respondent_groups is not None:
+        clusters = respondent_codes(data.respondents, respondent_groups)
+    items = audit_tables.item_table(model, data, labels)
+    scales, n_benchmarks = audit_tables.audit_scales(labels)
+    table = audit_tables.scale_table(
+        model, data, scales, labels, items, clusters, halves, replicates
+    )
+    if null is not None:
+        table["null_r"] = null.correlations["null_r"].to_numpy()
+        items = items.join(null.items)
+    benchmarks, subsets = _divided(table, n_benchmarks, model.n_dims_)
+    real = np.ones(model.n_dims_, dtype=bool)
+    if halves is not None:
+        n_clusters = data.n_respondents if clusters is None else clusters.max() + 1
+        real = halves.real(thresholds.real, n_clusters)
+    names = _find(benchmarks, subsets, thresholds, real)
+    columns = audit_tables.dimension_columns(model.n_dims_)
+    return BenchmarkAudit(
+        benchmarks,
+        subsets,
+        audit_tables.ability_table(model, data, replicates),
+        items,
+        pd.DataFrame(model.ability_correlation_, columns, columns),
+        model,
+        audit_tables.dimension_table(model, names, halves, REPLICATES),
+        replicates,
+        null,
+    )
+
+
+def _divided(table, n_benchmarks, n_dims):
+    """Benchmarks, and the subsets of those that have more than one."""
+    import pandas as pd
+
+    benchmarks = table.iloc[:n_benchmarks].copy().rename_axis("benchmark")
+    subsets = table.iloc[n_benchmarks:].copy()
     subsets.index = pd.MultiIndex.from_tuples(
         subsets.index.tolist(), names=["benchmark", "subset"]
     )
     of_benchmark = subsets.index.get_level_values(0)
     subsets = subsets[of_benchmark.duplicated(keep=False)].copy()
-    for table in (benchmarks, subsets):
-        found = [
-            describe(name, row, _parts_of(subsets, name), thresholds)
-            for name, row in table.iterrows()
-        ]
-        table["verdict"] = [verdict for verdict, _ in found]
-        table["finding"] = [text for _, text in found]
-    names = dimension_names(model.n_dims)
-    return BenchmarkAudit(
-        benchmarks,
-        subsets,
-        _ability_table(model, data),
-        items,
-        pd.DataFrame(model.ability_correlation_, names, names),
-        model,
+    return (
+        audit_tables.with_adjusted(benchmarks, n_dims),
+        audit_tables.with_adjusted(subsets, n_dims),
     )
 
 
-def dimension_names(n_dims):
-    """Return the column names of the dimensions: dim1, dim2..."""
-    return [f"dim{k + 1}" for k in range(n_dims)]
+def _find(benchmarks, subsets, thresholds, real):
+    """Add verdict and finding to both tables; return the names of the dimensions."""
+    whole = {name: _measure(name, row) for name, row in benchmarks.iterrows()}
+    parts = {name: [] for name in whole}
+    for name, row in subsets.iterrows():
+        parts[name[0]].append(_measure(name, row))
+    namer = Namer(list(whole.values()), len(real), thresholds, real)
+    found = [
+        describe(measure, parts[name], namer, thresholds, real)
+        for name, measure in whole.items()
+    ]
+    benchmarks["verdict"], benchmarks["finding"] = _columns(found)
+    measures = [_measure(name, row) for name, row in subsets.iterrows()]
+    found = [describe(measure, [], namer, thresholds, real) for measure in measures]
+    subsets["verdict"], subsets["finding"] = _columns(found)
+    return namer.names
 
 
-# ---------------------------------------------------------------------------- tables
+def _columns(found):
+    return [verdict for verdict, _ in found], [sentence for _, sentence in found]
 
 
-def _item_labels(ids, items):
-    """Benchmark, subset and category of each item, joined by id."""
-    if items is None:
-        return {"benchmark": np.array(["all items"] * len(ids), dtype=object)}
-    missing = [item for item in ids if item not in items.index]
-    if missing:
-        raise ValueError(
-            f"The item table has no row for item {missing[0]!r} ({len(missing)} of "
-            f"{len(ids)} items are missing from it)"
+def _measure(name, row):
+    """Measure of a row of the tables."""
+    pair = isinstance(name, tuple)
+    values = {
+        prefix: row[[c for c in row.index if c.startswith(f"{prefix}_dim")]].to_numpy(
+            dtype=float
         )
-    if not items.index.is_unique:
-        repeated = items.index[items.index.duplicated()][0]
-        raise ValueError(f"The item table has more than one row for item {repeated!r}")
-    rows = items.loc[list(ids)]
-    labels = {}
-    for column in ("benchmark", "subset", "category", "stated_dimension"):
-        if column in rows:
-            values = rows[column].astype(object)
-            if column == "benchmark" and values.isna().any():
-                item = values.index[values.isna()][0]
-                raise ValueError(f"The item table has no benchmark for item {item!r}")
-            labels[column] = values.where(values.notna(), "").to_numpy()
-    labels.setdefault("benchmark", np.array(["all items"] * len(ids), dtype=object))
-    return labels
-
-
-def _group_table(model, data, keys, items):
-    """One row per group of items: size, mean, correlations with the abilities."""
-    import pandas as pd
-
-    pairs = np.empty(data.n_items, dtype=object)
-    pairs[:] = list(zip(*keys)) if len(keys) > 1 else keys[0]
-    groups, codes = sorted_codes(pairs)
-    means = data.group_means(codes, len(groups))
-    table = pd.DataFrame(
-        {"n_items": np.bincount(codes, minlength=len(groups))},
-        index=pd.Index(groups, tupleize_cols=False),
+        for prefix in ("r", "q", "low", "high")
+    }
+    return Measure(
+        " / ".join(str(part) for part in name) if pair else str(name),
+        row["mean_score"],
+        values["r"],
+        values["q"],
+        values["low"],
+        values["high"],
+        row.get("stated") or None,
+        name[0] if pair else name,
     )
-    item_means = items["mean_score"].to_numpy()
-    saturated = ~((item_means > 0.05) & (item_means < 0.95))
-    table["mean_score"] = np.nanmean(means, axis=0)
-    table["saturated_items"] = np.bincount(codes, saturated) / table["n_items"]
-    names = dimension_names(model.n_dims)
-    r, p = correlations(model.abilities_, means)
-    adjusted = _adjust(p)
-    for k, name in enumerate(names):
-        table[f"r_{name}"] = r[:, k]
-    for k, name in enumerate(names):
-        table[f"p_{name}"], table[f"q_{name}"] = p[:, k], adjusted[:, k]
-    mdisc = items["mdisc"].to_numpy()
-    table["mdisc"] = [np.median(mdisc[codes == g]) for g in range(len(groups))]
-    return table
-
-
-def correlations(abilities, means):
-    """Return Pearson r and p-values of mean scores with abilities over respondents.
-
-    Parameters
-    ----------
-    abilities : ndarray of shape (n_respondents, n_dims)
-    means : ndarray of shape (n_respondents, n_groups)
-        NaN where a respondent has no score on a group; left out.
-
-    Returns
-    -------
-    r, p : ndarrays of shape (n_groups, n_dims)
-        NaN with under three respondents or without variation.
-    """
-    shape = (means.shape[1], abilities.shape[1])
-    r, p = np.full(shape, np.nan), np.full(shape, np.nan)
-    for g in range(shape[0]):
-        seen = ~np.isnan(means[:, g])
-        if seen.sum() < 3 or np.ptp(means[seen, g]) == 0:
-            continue
-        for k in range(shape[1]):
-            if np.ptp(abilities[seen, k]) > 0:
-                result = stats.pearsonr(abilities[seen, k], means[seen, g])
-                r[g, k], p[g, k] = result.statistic, result.pvalue
-    return r, p
-
-
-def _adjust(p):
-    """Benjamini-Yekutieli adjustment over the whole table; NaN stays."""
-    known = ~np.isnan(p)
-    adjusted = np.full(p.shape, np.nan)
-    if known.any():
-        adjusted[known] = stats.false_discovery_control(p[known], method="by")
-    return adjusted
-
-
-def _parts_of(subsets, name):
-    """Subsets of a benchmark, None for a subset or a benchmark without parts."""
-    if isinstance(name, tuple) or name not in subsets.index.get_level_values(0):
-        return None
-    return subsets.loc[name]
-
-
-def _ability_table(model, data):
-    import pandas as pd
-
-    names = dimension_names(model.n_dims)
-    errors = model.ability_posteriors_.standard_errors
-    (_, weight), _ = data.sums()
-    table = pd.DataFrame(model.abilities_, columns=names)
-    for k, name in enumerate(names):
-        table[f"se_{name}"] = errors[:, k]
-    table["mean_score"], table["n_answers"] = data.respondent_means(), weight
-    table.index = pd.Index(data.respondents, name="respondent")
-    return table
-
-
-def _item_table(model, data, labels):
-    import pandas as pd
-
-    items = model.item_parameters_
-    names = dimension_names(model.n_dims)
-    errors = np.sqrt(np.diagonal(items.covariances, axis1=1, axis2=2))
-    (weight, _), _ = data.sums()
-    table = pd.DataFrame(labels, index=pd.Index(data.items, name="item"))
-    for k, name in enumerate(names):
-        table[f"slope_{name}"] = items.slopes[:, k]
-    for k, name in enumerate(names):
-        table[f"se_slope_{name}"] = errors[:, k]
-    table["intercept"], table["se_intercept"] = items.intercepts, errors[:, -1]
-    table["mdisc"], table["mdiff"] = items.mdisc, items.mdiff
-    table["mean_score"], table["n_answers"] = data.item_means(), weight
-    return table

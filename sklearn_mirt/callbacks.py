@@ -1,4 +1,4 @@
-"""Progress through scikit-learn's own callbacks, where the installed version has them."""
+"""Progress through scikit-learn's callbacks, where the installed version has them."""
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks

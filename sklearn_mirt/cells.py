@@ -1,7 +1,7 @@
 """How cells are stored: dense (items, respondents) arrays, or observed pairs by item.
 
-A missing cell is the score -1: scores lie in [0, 1], so it cannot be mistaken for one, and
-0/1 answers fit in one byte.
+A missing cell is the score -1: scores lie in [0, 1], so it cannot be mistaken for one,
+and 0/1 answers fit in one byte. Both classes answer the same methods.
 """
 
 from dataclasses import dataclass
@@ -37,10 +37,13 @@ class SparseBlock:
 
 @dataclass(frozen=True, eq=False)
 class DenseCells:
+    """All cells: scores (n_items, n_respondents), -1 where missing, and weights."""
+
     scores: np.ndarray
     weights: np.ndarray | None
 
     def blocks(self, n_cells):
+        """Return runs of items of about `n_cells` cells, as views."""
         n_items, n_respondents = self.scores.shape
         # at least 32 items: the sums over respondents that a block returns are then
         # small beside the work on its cells
@@ -56,11 +59,13 @@ class DenseCells:
         ]
 
     def take_items(self, index):
+        """Return the cells of the items at an index or mask."""
         return DenseCells(
             self.scores[index], None if self.weights is None else self.weights[index]
         )
 
     def take_respondents(self, index):
+        """Return the cells of the respondents at an index or mask."""
         return DenseCells(
             np.ascontiguousarray(self.scores[:, index]),
             None
@@ -69,12 +74,13 @@ class DenseCells:
         )
 
     def cells(self):
+        """Return item, respondent, score and weight (None if all 1) of observed cells."""
         item, respondent = np.nonzero(self.scores != MISSING)
         weights = None if self.weights is None else self.weights[item, respondent]
         return item, respondent, self.scores[item, respondent], weights
 
     def sums(self):
-        """Weights and weighted scores summed over each axis, without large copies."""
+        """Return weights and weighted scores summed over each axis."""
         n_items, n_respondents = self.scores.shape
         weight = [np.zeros(n_items), np.zeros(n_respondents)]
         score = [np.zeros(n_items), np.zeros(n_respondents)]
@@ -90,7 +96,7 @@ class DenseCells:
         return weight, score
 
     def sums_by_group(self, groups, n_groups):
-        """Weights and weighted scores summed over the items of each group."""
+        """Return weights and weighted scores summed over the items of each group."""
         n_respondents = self.scores.shape[1]
         weight = np.zeros((n_groups, n_respondents))
         score = np.zeros((n_groups, n_respondents))
@@ -107,15 +113,16 @@ class DenseCells:
         return weight.T, score.T
 
     def n_observed(self):
+        """Return the number of observed cells."""
         return int(
-            sum(
-                np.count_nonzero(b.scores != MISSING) for b in self.blocks(CHUNK_CELLS)
-            )
+            sum(np.count_nonzero(b.scores != MISSING) for b in self.blocks(CHUNK_CELLS))
         )
 
 
 @dataclass(frozen=True, eq=False)
 class SparseCells:
+    """Observed cells only, item after item (compressed columns)."""
+
     offsets: np.ndarray
     respondents: np.ndarray
     scores: np.ndarray
@@ -123,6 +130,7 @@ class SparseCells:
     n_respondents: int
 
     def blocks(self, n_cells):
+        """Return runs of items of about `n_cells` cells, as views."""
         n_items = len(self.offsets) - 1
         n_cells = max(n_cells, 4 * self.n_respondents)
         found, start = [], 0
@@ -146,6 +154,7 @@ class SparseCells:
         )
 
     def take_items(self, index):
+        """Return the cells of the items at an index or mask."""
         index = np.arange(len(self.offsets) - 1)[index]
         counts = np.diff(self.offsets)[index]
         offsets = np.concatenate([[0], np.cumsum(counts)])
@@ -160,6 +169,7 @@ class SparseCells:
         )
 
     def take_respondents(self, index):
+        """Return the cells of the respondents at an index or mask."""
         index = np.arange(self.n_respondents)[index]
         place = np.full(self.n_respondents, -1)
         place[index] = np.arange(len(index))
@@ -175,10 +185,12 @@ class SparseCells:
         )
 
     def cells(self):
+        """Return item, respondent, score and weight (None if all 1) of observed cells."""
         item = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         return item, self.respondents, self.scores, self.weights
 
     def sums(self):
+        """Return weights and weighted scores summed over each axis."""
         item, respondent, scores, weights = self.cells()
         w = np.ones(len(scores)) if weights is None else weights.astype(np.float64)
         ws = w * scores
@@ -190,6 +202,7 @@ class SparseCells:
         )
 
     def sums_by_group(self, groups, n_groups):
+        """Return weights and weighted scores summed over the items of each group."""
         item, respondent, scores, weights = self.cells()
         w = np.ones(len(scores)) if weights is None else weights.astype(np.float64)
         cell = respondent * np.int64(n_groups) + groups[item]
@@ -201,12 +214,12 @@ class SparseCells:
         )
 
     def n_observed(self):
+        """Return the number of observed cells."""
         return len(self.scores)
 
 
-
 def resolve_repeats(row, column, scores, weights, shape, aggregate, ids):
-    """Unique cells sorted by item and respondent, repeats merged as asked."""
+    """Return unique cells sorted by item and respondent, repeats merged as asked."""
     code = column.astype(np.int64) * shape[0] + row
     order = np.argsort(code, kind="stable")
     code = code[order]
@@ -238,6 +251,7 @@ def resolve_repeats(row, column, scores, weights, shape, aggregate, ids):
 
 
 def store(row, column, scores, weights, shape):
+    """Return checked unique cells in the storage that is smaller."""
     n_respondents, n_items = shape
     if len(scores) < _SPARSE_BELOW * n_respondents * n_items:
         return _sparse_cells(column, row, scores, weights, n_items, n_respondents)

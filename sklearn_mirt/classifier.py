@@ -25,10 +25,22 @@ class MIRTClassifier(LongAnswersMixin, ClassifierMixin, BaseMIRT):
 
     Parameters
     ----------
-    n_dims : int, default=2
-        Number of ability dimensions.
-    solver : {"auto", "variational"}, default="auto"
-        How the model is fitted. "auto" is "variational" at present.
+    n_dims : int or "auto", default=2
+        Number of ability dimensions. "auto" takes as many as item groups share, by
+        :func:`sklearn_mirt.dimensions.choose_dimensions` on at most 200,000 of the
+        answers, which adds some 10 s on one core.
+    solver : {"auto", "variational", "quadrature"}, default="auto"
+        How the model is fitted. "quadrature" is exact marginal maximum likelihood, for
+        up to 3 dimensions. "auto" takes it where items are few (up to 100) and
+        respondents many (200, and five for each item), where it is affordable, and
+        where `item_model` or `q_matrix` ask for it; else "variational".
+    item_model : {"2pl", "1pl", "rasch", "3pl"}, default="2pl"
+        Slopes of their own, one common slope (1pl and rasch), or guessing estimated
+        under a prior (3pl). All but the first need the exact solver.
+    q_matrix : array-like of shape (n_items, n_dims), default=None
+        1 where an item measures a dimension, 0 where its slope is fixed at zero; for
+        the exact solver. There is no rotation then, and abilities correlate unless
+        `rotation` is None or an orthogonal one.
     rotation : str or None, default="oblimin"
         Rotation to simple structure; it changes no probability.
     item_groups : mapping, Series or array-like, default=None
@@ -66,7 +78,7 @@ class MIRTClassifier(LongAnswersMixin, ClassifierMixin, BaseMIRT):
     slopes_, intercepts_, guessing_, item_covariances_, abilities_, \
 ability_covariances_, ability_correlation_, items_, respondents_, item_groups_, \
 groups_, item_prior_means_, item_prior_covariances_, lower_bounds_, n_iter_, \
-converged_, solver_
+converged_, solver_, n_dims_
         As in :class:`MIRTTransformer`. Items and respondents are sorted by id.
 
     See Also
@@ -87,6 +99,8 @@ converged_, solver_
         n_dims=2,
         *,
         solver="auto",
+        item_model="2pl",
+        q_matrix=None,
         rotation="oblimin",
         item_groups=None,
         guessing=None,
@@ -103,6 +117,8 @@ converged_, solver_
     ):
         self.n_dims = n_dims
         self.solver = solver
+        self.item_model = item_model
+        self.q_matrix = q_matrix
         self.rotation = rotation
         self.item_groups = item_groups
         self.guessing = guessing

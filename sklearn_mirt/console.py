@@ -4,7 +4,15 @@ from contextlib import contextmanager
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +29,34 @@ def progress_bar(label: str):
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield _Passes(progress, progress.add_task(label, total=None), label)
+
+
+@contextmanager
+def byte_bar(label: str):
+    """Show a bar of bytes read; yields a function of the bytes done and in all."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(label, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
+def step_bar(label: str, total: int):
+    """Show a bar of steps with the time left; yields a function (done, label)."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda done, text: progress.update(task, completed=done, description=text)
 
 
 class _Passes:
@@ -44,6 +80,13 @@ class _Passes:
                 completed=self._n_passes,
                 description=f"{self._label}, pass {self._n_passes}",
             )
+
+    def on_replicate(self, done, total):
+        """Move the bar to a replicate of the bootstrap or of the null control."""
+        label = f"{self._label}, replicate {done} of {total}"
+        self._progress.update(
+            self._task, completed=done, total=total, description=label
+        )
 
     def teardown(self, estimator, context):
         self._progress.update(self._task, description=f"{self._label}, tables")
@@ -115,14 +158,15 @@ def as_json(audit, about: dict) -> dict:
     return {
         "about": about,
         "benchmarks": [
-            {key: _plain(value) for key, value in row.items()}
+            {key: plain(value) for key, value in row.items()}
             for row in rows.to_dict(orient="records")
         ],
         "findings": list(audit.findings),
     }
 
 
-def _plain(value):
+def plain(value):
+    """Return a value as plain JSON: no numpy scalar, null for what is no number."""
     value = value.item() if isinstance(value, np.generic) else value
     # JSON has no NaN
     return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -294,9 +294,13 @@ class ResponseData:
         -------
         means : ndarray, NaN where a respondent answered nothing of a group
         """
-        weight, score = self._cells.sums_by_group(groups, n_groups)
+        weight, score = self.group_sums(groups, n_groups)
         with np.errstate(invalid="ignore"):
             return np.where(weight > 0, score / weight, np.nan)
+
+    def group_sums(self, groups, n_groups):
+        """Return weights and weighted scores by group, (n_respondents, n_groups)."""
+        return self._cells.sums_by_group(groups, n_groups)
 
     def blocks(self, n_cells=2**16):
         """Return blocks of items of about `n_cells` cells; views, in item order.

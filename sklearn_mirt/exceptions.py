@@ -3,3 +3,7 @@
 
 class ResponseDataWarning(UserWarning):
     """Something in the responses that a fit survives but a reader should know."""
+
+
+class NotConvergedWarning(UserWarning):
+    """An exact fit stopped before its tolerance was met."""

@@ -1,8 +1,34 @@
-"""Plain-language findings: from a row of correlations to a verdict and a sentence."""
+"""Plain-language findings: from correlations to a verdict and a sentence.
+
+A verdict is one of
+
+    measures what it says       leads on the dimension that its label stands for
+    measures another dimension  leads, beyond error, on one that it does not state
+    measures                    leads on one dimension; nothing stated to compare
+    mixed                       subsets disagree, or several dimensions at once
+    reversed                    the more able score lower
+    saturated                   mean score near 0 or 1
+    not measurable              no correlation beyond error with a real dimension
+
+A dimension is real if the abilities from two halves of the items agree; correlations
+are tested across the halves, so that no answer is on both sides, and adjusted for the
+number of tests.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
+
+VERDICTS = (
+    "measures what it says",
+    "measures another dimension",
+    "measures",
+    "mixed",
+    "reversed",
+    "saturated",
+    "not measurable",
+)
+_MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -19,84 +45,263 @@ class Thresholds:
         Mean scores within it of 0 or 1 leave too little room.
     clear : float
         By how much the leading correlation must exceed the next, in size, for a
-        benchmark to measure one dimension rather than several.
+        benchmark to measure one dimension rather than several; and twice this, beyond
+        overlapping intervals, for two subsets to disagree.
+    real : float
+        Congruence of the abilities from two halves of the items, as a share of what so
+        many items allow, under which a dimension is taken for noise. (From a congruence
+        of 0.95 on it is said to replicate.)
+    stated : float
+        Median correlation of the other benchmarks of a label with a dimension from
+        which on the label stands for the dimension.
     """
 
     level: float = 0.05
     weak: float = 0.3
     saturated: float = 0.1
     clear: float = 0.1
+    real: float = 0.7
+    stated: float = 0.5
 
 
-def describe(name, row, parts, thresholds):
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """What is known of one benchmark or subset.
+
+    Parameters
+    ----------
+    name : str
+        As in the sentence.
+    mean : float
+        Mean score.
+    r, q, low, high : ndarrays of shape (n_dims,)
+        Correlations with the dimensions, adjusted p-values, ends of the intervals.
+    label : str or None
+        What it is stated to measure.
+    benchmark : object
+        The benchmark it is, or is a part of.
+    """
+
+    name: str
+    mean: float
+    r: np.ndarray
+    q: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    label: str | None
+    benchmark: object
+
+    @property
+    def leading(self):
+        """Return the dimension of the largest correlation in size."""
+        return int(np.nanargmax(np.abs(self.r)))
+
+    def leads(self, thresholds):
+        """Return whether the leading correlation is clearly the largest in size."""
+        sizes = np.sort(np.abs(self.r))
+        return len(sizes) == 1 or sizes[-1] - sizes[-2] >= thresholds.clear
+
+    def counts(self, thresholds, real):
+        """Return whether it measures anything, beyond error and chance."""
+        if np.isnan(self.r).all() or is_saturated(self.mean, thresholds):
+            return False
+        sizes = np.where(real, np.abs(self.r), 0.0)
+        k = int(np.nanargmax(sizes))
+        q = np.nan_to_num(self.q[k], nan=1.0)
+        return bool(sizes[k] >= thresholds.weak and q <= thresholds.level)
+
+
+def is_saturated(mean, thresholds):
+    """Return whether a mean score is too near 0 or 1."""
+    return min(mean, 1 - mean) < thresholds.saturated
+
+
+class Namer:
+    """What the stated labels say of the dimensions, and the dimensions' names.
+
+    Parameters
+    ----------
+    measures : list of Measure
+        The benchmarks.
+    n_dims : int
+    thresholds : Thresholds
+    real : boolean ndarray of shape (n_dims,)
+
+    Notes
+    -----
+    A label stands for the dimension on which the median correlation of its benchmarks
+    is largest. For the finding of a benchmark the median is over the *other* benchmarks
+    of its label, so that it cannot vouch for itself. A dimension is named after the
+    labels that stand for it, most correlated first.
+    """
+
+    def __init__(self, measures, n_dims, thresholds, real):
+        self._measures = [m for m in measures if m.label]
+        self._thresholds, self._real = thresholds, real
+        named = [[] for _ in range(n_dims)]
+        for label in dict.fromkeys(m.label for m in self._measures):
+            k, r = self._stands_for(label, None)
+            if k is not None:
+                named[k].append((-r, label))
+        self.names = [
+            _listed([label for _, label in sorted(labels)], " + ")
+            if labels
+            else f"dimension {k + 1}"
+            for k, labels in enumerate(named)
+        ]
+
+    def stated(self, measure):
+        """Return the dimension that the label stands for among others, or None."""
+        if not measure.label:
+            return None
+        return self._stands_for(measure.label, measure.benchmark)[0]
+
+    def _stands_for(self, label, without):
+        rows = [
+            m.r
+            for m in self._measures
+            if m.label == label
+            and m.benchmark != without
+            and not np.isnan(m.r).any()
+            and not is_saturated(m.mean, self._thresholds)
+        ]
+        if not rows:
+            return None, np.nan
+        median = np.where(self._real, np.median(rows, axis=0), -1.0)
+        k = int(np.argmax(median))
+        return (k, median[k]) if median[k] >= self._thresholds.stated else (None, 0.0)
+
+
+def describe(measure, parts, namer, thresholds, real):
     """Return the verdict on a benchmark or subset and a sentence about it.
 
     Parameters
     ----------
-    name : str or tuple
-        Benchmark, or (benchmark, subset).
-    row : Series
-        mean_score, r_dim*, q_dim*.
-    parts : DataFrame or None
-        The same for its subsets.
+    measure : Measure
+    parts : list of Measure
+        Its subsets; empty where it has none.
+    namer : Namer
     thresholds : Thresholds
+    real : boolean ndarray of shape (n_dims,)
+        Which dimensions are real.
 
     Returns
     -------
-    verdict : {"saturated", "not measurable", "reversed", "mixed", "several", "measures"}
+    verdict : str
+        One of `VERDICTS`.
     sentence : str
     """
-    label = " / ".join(str(part) for part in name) if isinstance(name, tuple) else name
-    r, q = _dimensions(row, "r_"), _dimensions(row, "q_")
-    mean = row["mean_score"]
+    name, r = measure.name, measure.r
     if np.isnan(r).all():
-        return "not measurable", f"{label} cannot be judged: its scores do not vary."
-    leading = int(np.nanargmax(np.abs(r)))
-    listed = ", ".join(f"r = {value:.2f} with dimension {k + 1}" for k, value in enumerate(r))
-    if min(mean, 1 - mean) < thresholds.saturated:
-        side = "almost everything right" if mean > 0.5 else "almost everything wrong"
+        return "not measurable", f"{name} cannot be judged: its scores do not vary."
+    k = measure.leading
+    if is_saturated(measure.mean, thresholds):
+        side = "almost everything right" if measure.mean > 0.5 else "almost all wrong"
         return "saturated", (
-            f"{label} is saturated: respondents get {side} (mean score {mean:.0%}), "
-            f"which leaves little to measure ({listed})."
+            f"{name} is saturated: respondents get {side} (mean score "
+            f"{measure.mean:.0%}), which leaves little to measure "
+            f"({_numbers(measure, k, namer)})."
         )
-    if abs(r[leading]) < thresholds.weak or q[leading] > thresholds.level:
-        return "not measurable", (
-            f"{label} does not clearly measure any of the {len(r)} dimension(s) "
-            f"({listed})."
-        )
-    disagreeing = _disagreement(parts, thresholds)
+    if not measure.counts(thresholds, real):
+        return "not measurable", _unmeasurable(measure, namer, real, thresholds)
+    disagreeing = _disagreement(parts, namer, thresholds, real)
     if disagreeing:
-        return "mixed", f"{label} is mixed, its parts disagree: {disagreeing}."
-    others = np.delete(np.abs(r), leading)
-    if r[leading] < 0:
+        return "mixed", f"{name} is mixed, its subsets disagree: {disagreeing}."
+    if r[k] < 0:
         return "reversed", (
-            f"{label} runs backwards on dimension {leading + 1}: more able respondents "
-            f"score lower ({listed})."
+            f"{name} runs backwards: more able respondents score lower "
+            f"({_numbers(measure, k, namer)})."
         )
-    if len(others) and np.nanmax(others) > abs(r[leading]) - thresholds.clear:
-        return "several", f"{label} measures several dimensions at once ({listed})."
-    return "measures", f"{label} measures dimension {leading + 1} ({listed})."
+    return _positive(measure, namer, thresholds)
 
 
-def _dimensions(row, prefix):
-    return np.array(
-        [row[column] for column in row.index if column.startswith(prefix + "dim")],
-        dtype=float,
+def _positive(measure, namer, thresholds):
+    """Verdict on a measure whose leading correlation is positive and beyond error."""
+    name, r, k = measure.name, measure.r, measure.leading
+    stated = namer.stated(measure)
+    if not measure.leads(thresholds):
+        others = np.delete(np.arange(len(r)), k)
+        near = others[np.abs(r[others]) > abs(r[k]) - thresholds.clear]
+        listed = ", ".join(_numbers(measure, d, namer) for d in (k, *near))
+        return "mixed", f"{name} is mixed: it goes with several dimensions ({listed})."
+    found = f"{namer.names[k]} ({_numbers(measure, k, namer, named=False)})"
+    if stated is None:
+        return "measures", f"{name} measures {found}."
+    if stated == k:
+        return "measures what it says", f"{name} measures what it says: {found}."
+    instead = f"{namer.names[stated]} ({_numbers(measure, stated, namer, named=False)})"
+    if abs(r[stated]) < thresholds.weak or measure.high[stated] < measure.low[k]:
+        return "measures another dimension", (
+            f"{name} measures another dimension than it says: {found}, not {instead}."
+        )
+    return "mixed", f"{name} is mixed: {found}, but also the stated {instead}."
+
+
+def _unmeasurable(measure, namer, real, thresholds):
+    """Say why a measure does not count."""
+    k = measure.leading
+    numbers = _numbers(measure, k, namer)
+    if not real[k] and abs(measure.r[k]) >= thresholds.weak:
+        return (
+            f"{measure.name} is not measurable here: it goes with a dimension that "
+            f"does not come out of both halves of the items ({numbers})."
+        )
+    return (
+        f"{measure.name} is not measurable here: no clear correlation with any of the "
+        f"{len(measure.r)} dimension(s) (largest: {numbers})."
     )
 
 
-def _disagreement(parts, thresholds):
-    """Say which parts measure what, if they differ in dimension or sign."""
-    if parts is None:
+def _disagreement(parts, namer, thresholds, real):
+    """Say which parts measure what, if two of them clearly differ."""
+    parts = [p for p in parts if p.counts(thresholds, real) and p.leads(thresholds)]
+    kinds = {}
+    for part in parts:
+        k = part.leading
+        kinds.setdefault((k, part.r[k] > 0), []).append(part)
+    groups = list(kinds.items())
+    differ = any(
+        _differ(a, b, thresholds)
+        for i, (_, first) in enumerate(groups)
+        for _, second in groups[i + 1 :]
+        for a in first
+        for b in second
+    )
+    if not differ:
         return None
-    said, kinds = [], set()
-    for subset, row in parts.iterrows():
-        r, q = _dimensions(row, "r_"), _dimensions(row, "q_")
-        if np.isnan(r).all():
-            continue
-        k = int(np.nanargmax(np.abs(r)))
-        if abs(r[k]) < thresholds.weak or q[k] > thresholds.level:
-            continue
-        kinds.add((k, r[k] > 0))
-        said.append(f"{subset} follows dimension {k + 1} (r = {r[k]:.2f})")
-    return "; ".join(said) if len(kinds) > 1 else None
+    said = []
+    for (k, rising), members in sorted(groups, key=lambda item: -len(item[1])):
+        names = [str(m.name).rpartition(" / ")[2] for m in members]
+        verb = "go with" if rising else "run against"
+        r = np.median([m.r[k] for m in members])
+        said.append(f"{_listed(names)} {verb} {namer.names[k]} (r = {r:.2f})")
+    return "; ".join(said)
+
+
+def _differ(first, second, thresholds):
+    """Return whether two parts differ on the leading dimension of one, beyond error."""
+    for a, b in ((first, second), (second, first)):
+        k = a.leading
+        sign = np.sign(a.r[k])
+        gap = sign * (a.r[k] - b.r[k])
+        apart = a.low[k] > b.high[k] if sign > 0 else a.high[k] < b.low[k]
+        if gap > 2 * thresholds.clear and apart:
+            return True
+    return False
+
+
+def _numbers(measure, k, namer, named=True):
+    text = f"r = {measure.r[k]:.2f}"
+    if np.isfinite(measure.low[k]):
+        text += f" [{measure.low[k]:.2f}, {measure.high[k]:.2f}]"
+    if np.isfinite(measure.q[k]):
+        q = measure.q[k]
+        text += ", adjusted p < 0.001" if q < 0.001 else f", adjusted p = {q:.3f}"
+    return f"{text}, with {namer.names[k]}" if named else text
+
+
+def _listed(names, separator=", "):
+    if len(names) <= _MOST_NAMED:
+        return separator.join(names)
+    more = len(names) - _MOST_NAMED + 1
+    return separator.join([*names[: _MOST_NAMED - 1], f"{more} more"])

@@ -79,7 +79,7 @@ class ItemParameters:
         return self.guessing + (1 - self.guessing) * expit(self.logit(abilities))
 
     def take(self, index):
-        """Return the parameters of the items at `index` (an integer or boolean array)."""
+        """Return the parameters of the items at an index or mask."""
         return ItemParameters(
             self.slopes[index],
             self.intercepts[index],

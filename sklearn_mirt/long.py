@@ -113,6 +113,8 @@ def _weights(sample_weight, n_answers):
             f"sample_weight has shape {sample_weight.shape}, expected ({n_answers},): "
             "one weight per answer"
         )
+    if not sample_weight.any():
+        raise ValueError("There are no answers: every weight in sample_weight is zero")
     return sample_weight
 
 

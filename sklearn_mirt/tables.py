@@ -1,4 +1,4 @@
-"""Reads one CSV, TSV or Parquet file into a checked table that knows its lines.
+"""Reads one CSV, TSV, Parquet or Feather file into a table that knows its lines.
 
 Nothing here knows about responses. A table is refused, with the line, where a reader
 that only wants to succeed would guess: rows of unequal length (pandas pads short ones
@@ -9,26 +9,27 @@ reads an id such as "NA" as missing or "007" as seven.
 """
 
 import csv
-import gzip
-import zlib
+import re
 from abc import ABC, abstractmethod
 from pathlib import Path
 
 import numpy as np
+
+from sklearn_mirt.streams import FileFormatError, read_all
 
 # What stands for "no answer" in a column of numbers; ids are never read as missing.
 MISSING_MARKS = frozenset(
     {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"}
 )
 _TRUTH = {"true": 1.0, "false": 0.0}
-_PARQUET = {".parquet", ".pq"}
+_ARROW = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather"}
+_ARROW[".arrow"] = "feather"
 # Stands between the fields of a row once quotation marks are resolved.
 _UNIT_SEPARATOR = "\x1f"
 _CHUNK_CELLS = 2**18
-
-
-class FileFormatError(ValueError):
-    """A file cannot be read as what it is meant to be; the message is one line."""
+# The delimiter is judged by the lines at the start, without what is quoted.
+_SAMPLE = 2**22
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
 class Table(ABC):
@@ -103,14 +104,14 @@ class Table(ABC):
 
 
 def read_table(path) -> Table:
-    """Read a CSV, TSV (either may be gzipped) or Parquet file.
+    """Read a CSV or TSV (plain, gzip or Zstandard), Parquet or Feather file.
 
     Parameters
     ----------
     path : path-like
-        A name that ends in .parquet or .pq is read with pyarrow, everything else as
-        UTF-8 text with a header line; columns are separated by commas, or else by
-        semicolons or tabs.
+        A name that ends in .parquet, .pq, .feather or .arrow is read with pyarrow,
+        everything else as UTF-8 text with a header line; columns are separated by
+        commas, or else by semicolons or tabs.
 
     Returns
     -------
@@ -122,8 +123,8 @@ def read_table(path) -> Table:
         The file is missing, empty, damaged or not a proper table.
     """
     path = Path(path)
-    parquet = path.suffix.lower() in _PARQUET
-    table = _read_parquet(path) if parquet else _read_text(path)
+    kind = _ARROW.get(path.suffix.lower())
+    table = _read_arrow(path, kind) if kind else _read_text(path)
     if not len(table):
         raise FileFormatError(f"{path}: there is a header but no row of data")
     if len(table.names) < 2:
@@ -255,10 +256,10 @@ class _Numbers(dict):
 
 def _read_text(path: Path) -> _TextTable:
     text = _decode(path, _read_bytes(path))
-    header = text.lstrip("\n ").partition("\n")[0]
-    delimiter = next((mark for mark in ",;\t" if mark in header), ",")
     if ".tsv" in path.suffixes or ".tab" in path.suffixes:
         delimiter = "\t"
+    else:
+        delimiter = _delimiter(path, text)
     if '"' in text:
         rows, lines = _resolve_quotes(path, text, delimiter)
         delimiter = _UNIT_SEPARATOR
@@ -273,21 +274,31 @@ def _read_text(path: Path) -> _TextTable:
     return _TextTable(path, names, rows[1:], lines[1:], delimiter)
 
 
-def _read_bytes(path: Path) -> bytes:
-    try:
-        raw = path.read_bytes()
-        if raw[:2] == b"\x1f\x8b":
-            raw = gzip.decompress(raw)
-    except FileNotFoundError:
-        raise FileFormatError(f"{path}: there is no such file") from None
-    except IsADirectoryError:
-        raise FileFormatError(f"{path}: this is a folder, not a file") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+def _delimiter(path: Path, text: str) -> str:
+    """Return what separates columns: in the header, and as often in the rows.
+
+    Refuse where two marks would do: "model;a" over "x;0,5" has a decimal comma, or a
+    column "model;a" of ids.
+    """
+    start = _QUOTED.sub("", text[:_SAMPLE].lstrip("\n ")).split("\n")
+    # the last line of a long text may be cut
+    lines = [line for line in start[: -1 if len(text) > _SAMPLE else None] if line]
+    header = (lines or start)[0]
+    marks = [mark for mark in ",;\t" if mark in header]
+    if len(marks) < 2:
+        return marks[0] if marks else ","
+    even = [m for m in marks if len({line.count(m) for line in lines[:20]}) == 1]
+    if len(even) > 1:
         raise FileFormatError(
-            f"{path}: the gzip archive is damaged or cut short ({error})"
-        ) from error
-    except OSError as error:
-        raise FileFormatError(f"{path}: cannot be read ({error.strerror})") from error
+            f"{path}: columns could be separated by {' or '.join(map(repr, even))}; "
+            "quote the values that contain one of them, or use a file name in .tsv "
+            "and tabs"
+        )
+    return even[0] if even else marks[0]
+
+
+def _read_bytes(path: Path) -> bytes:
+    raw = read_all(path)
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     if b"\r" in raw:
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -345,7 +356,7 @@ def _refuse_ragged(path: Path, rows, delimiter: str, n_columns: int) -> None:
             )
 
 
-# ---- Parquet
+# ---- Parquet and Feather
 
 
 class _FrameTable(Table):
@@ -381,21 +392,21 @@ class _FrameTable(Table):
         return out
 
 
-def _read_parquet(path: Path) -> _FrameTable:
+def _read_arrow(path: Path, kind: str) -> _FrameTable:
     import pandas as pd
 
     if not path.exists():
         raise FileFormatError(f"{path}: there is no such file")
+    name = kind.capitalize()
     try:
-        frame = pd.read_parquet(path)
+        frame = (pd.read_parquet if kind == "parquet" else pd.read_feather)(path)
     except ImportError:
         raise FileFormatError(
-            f"{path}: reading Parquet needs pyarrow; pip install "
-            "'sklearn-mirt[parquet]'"
+            f"{path}: reading {name} needs pyarrow; pip install 'sklearn-mirt[parquet]'"
         ) from None
     except (ValueError, OSError) as error:
         reason = " ".join(str(error).split())
-        raise FileFormatError(f"{path}: not a Parquet file ({reason})") from error
+        raise FileFormatError(f"{path}: not a {name} file ({reason})") from error
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.reset_index()
     names = [str(name) for name in frame.columns]

@@ -7,6 +7,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_mirt.abilities import Abilities
+from sklearn_mirt.bank import ItemBank, load_item_bank
 from sklearn_mirt.callbacks import with_callbacks
 from sklearn_mirt.data import ResponseData
 from sklearn_mirt.estimator import BaseMIRT, check_parameters
@@ -23,10 +24,22 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
 
     Parameters
     ----------
-    n_dims : int, default=2
-        Number of ability dimensions.
-    solver : {"auto", "variational"}, default="auto"
-        How the model is fitted. "auto" is "variational" at present.
+    n_dims : int or "auto", default=2
+        Number of ability dimensions. "auto" takes as many as item groups share, by
+        :func:`sklearn_mirt.dimensions.choose_dimensions` on at most 200,000 of the
+        answers, which adds some 10 s on one core.
+    solver : {"auto", "variational", "quadrature"}, default="auto"
+        How the model is fitted. "quadrature" is exact marginal maximum likelihood, for
+        up to 3 dimensions. "auto" takes it where items are few (up to 100) and
+        respondents many (200, and five for each item), where it is affordable, and
+        where `item_model` or `q_matrix` ask for it; else "variational".
+    item_model : {"2pl", "1pl", "rasch", "3pl"}, default="2pl"
+        Slopes of their own, one common slope (1pl and rasch), or guessing estimated
+        under a prior (3pl). All but the first need the exact solver.
+    q_matrix : array-like of shape (n_items, n_dims), default=None
+        1 where an item measures a dimension, 0 where its slope is fixed at zero; for
+        the exact solver. There is no rotation then, and abilities correlate unless
+        `rotation` is None or an orthogonal one.
     rotation : str or None, default="oblimin"
         Rotation to simple structure, applied once after the fit; it changes no
         probability. "oblimin", "quartimin" and "promax" let dimensions correlate;
@@ -80,6 +93,9 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         Correlation of the abilities in the population; the identity unless the rotation
         is oblique.
     items_, respondents_ : ndarrays of ids
+    constant_items_ : ndarray
+        Ids of the items that all who answered got right, or all wrong. They keep finite
+        parameters, near those of their group's prior.
     item_groups_ : ndarray of shape (n_items,)
         Group of each item.
     groups_ : ndarray of shape (n_groups,)
@@ -87,7 +103,16 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
     item_prior_means_, item_prior_covariances_ : ndarrays
         Learned prior of (a_j, d_j), by group.
     lower_bounds_ : ndarray of shape (n_iter_,)
-        Evidence lower bound after each pass, in nats; it never falls.
+        Evidence lower bound after each pass, in nats; it never falls. Variational fit.
+    log_likelihoods_ : ndarray of shape (n_iter_,)
+        Marginal log-likelihood after each step. Exact fit.
+    exact_fit_ : ExactFit
+        The exact fit before rotation, for scores and fit statistics.
+    standard_errors_ : ndarray of shape (n_items, n_dims + 1)
+        Standard errors of slopes and intercept, the rotation taken as given; NaN where
+        the data do not determine an item. Posterior standard deviations if variational.
+    n_dims_ : int
+        Number of dimensions, where `n_dims` is "auto" the one that was chosen.
     n_iter_ : int
     converged_ : bool
     solver_ : str
@@ -124,6 +149,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         n_dims=2,
         *,
         solver="auto",
+        item_model="2pl",
+        q_matrix=None,
         rotation="oblimin",
         item_groups=None,
         guessing=None,
@@ -139,6 +166,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
     ):
         self.n_dims = n_dims
         self.solver = solver
+        self.item_model = item_model
+        self.q_matrix = q_matrix
         self.rotation = rotation
         self.item_groups = item_groups
         self.guessing = guessing
@@ -296,6 +325,78 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         score : float
         """
         return float(np.mean(self.score_samples(X)))
+
+    @classmethod
+    def from_item_bank(cls, bank, **parameters):
+        """Return a transformer that scores respondents on calibrated items.
+
+        Nothing is fitted: there are no training respondents, and `transform`,
+        `score_abilities` and `expected_scores` give what the estimator that the bank
+        was saved from gives.
+
+        Parameters
+        ----------
+        bank : ItemBank or path-like
+            A bank, or a file of :func:`sklearn_mirt.save_item_bank`.
+        **parameters
+            Constructor parameters that do not change the items: `device`, `dtype`,
+            `n_jobs`, `verbose`.
+
+        Returns
+        -------
+        transformer : MIRTTransformer
+
+        Raises
+        ------
+        ItemBankError
+            The file is no item bank.
+        """
+        if not isinstance(bank, ItemBank):
+            bank = load_item_bank(bank)
+        items, labels = bank.items, bank.group_labels[bank.groups]
+        pattern = (items.slopes != 0).astype(int)
+        settings = {
+            "n_dims": items.n_dims,
+            "q_matrix": pattern if bank.training.get("q_matrix") else None,
+            "rotation": bank.rotation,
+            "positive_slopes": bool(bank.training.get("positive_slopes", False)),
+            "item_groups": dict(zip(items.ids, labels, strict=True)),
+            "guessing": dict(zip(items.ids, items.guessing, strict=True)),
+            "item_model": bank.training.get("item_model", "2pl"),
+        }
+        clash = sorted(settings.keys() & parameters.keys())
+        if clash:
+            raise ValueError(f"{clash} come from the item bank and cannot be given")
+        mirt = cls(**settings, **parameters)
+        check_parameters(mirt)
+        return mirt._adopt(bank, labels)
+
+    def _adopt(self, bank, labels):
+        """Set the fitted attributes from a bank; there are no training respondents."""
+        items, training = bank.items, bank.training
+        d = items.n_dims
+        self._determined = bank.determined
+        nobody = Abilities(
+            np.empty((0, d)),
+            np.empty((0, d, d)),
+            bank.ability_correlation,
+            np.empty(0, dtype=object),
+        )
+        self.items_, self.respondents_ = items.ids, nobody.ids
+        self.item_groups_, self.groups_ = labels, bank.group_labels
+        self.group_sizes_ = bank.group_sizes
+        self._keep_posteriors(items, nobody, bank.prior)
+        self.n_dims_, self.solver_ = d, training.get("solver", "variational")
+        self.n_iter_ = training.get("n_iter", 0)
+        self.converged_ = training.get("converged", True)
+        bound = training.get("lower_bound")
+        self.lower_bounds_ = np.array([] if bound is None else [bound], dtype=float)
+        self.n_features_in_ = items.n_items
+        # a table whose columns have names is joined by name
+        self._named_items = all(isinstance(value, str) for value in items.ids)
+        if self._named_items:
+            self.feature_names_in_ = items.ids
+        return self
 
     # ------------------------------------------------------------------------ plumbing
 

@@ -1,16 +1,18 @@
-"""Plain NumPy reference of the variational solver: the oracle for tests, not the product.
+"""Plain NumPy reference of the variational solver: the oracle, not the product.
 
 Model (binomial two-parameter logistic, D abilities, optional known guessing floor)
-    eta_ij = a_j . theta_i + d_j = beta_j . (theta_i, 1),   beta_j = (a_j, d_j),   K = D + 1
-    P(correct) = g_j + (1 - g_j) * sigmoid(eta_ij)
-    theta_i ~ N(0, I_D),   beta_j ~ N(mu_g, Sigma_g) with g the group (benchmark) of item j
+    eta_ij = a_j . theta_i + d_j = beta_j . (theta_i, 1),   beta_j = (a_j, d_j)
+    P(correct) = g_j + (1 - g_j) * sigmoid(eta_ij),         K = D + 1
+    theta_i ~ N(0, I_D),   beta_j ~ N(mu_g, Sigma_g), g the group (benchmark) of item j
 
-Every cell holds a score y in [0, 1] and a weight w (0 = missing, 1 = one answer, n = mean of n repeats).
-Polya-Gamma augmentation makes both conditionals Gaussian, so each update is closed form and the evidence lower
-bound never falls. All heavy work is three matrix products and one elementwise function per pass.
+Every cell holds a score y in [0, 1] and a weight w (0 = missing, 1 = one answer,
+n = mean of n repeats). Polya-Gamma augmentation makes both conditionals Gaussian, so
+each update is closed form and the evidence lower bound never falls. All heavy work is
+three matrix products and one elementwise function per pass.
 
-References: Polson, Scott & Windle 2013 (Polya-Gamma); Jaakkola & Jordan 2000 (the same bound);
-Cho, Wang, Zhang & Xu 2021 (Gaussian variational EM for MIRT); Liu, Rubin & Wu 1998 (parameter expansion).
+References: Polson, Scott & Windle 2013 (Polya-Gamma); Jaakkola & Jordan 2000 (the same
+bound); Cho, Wang, Zhang & Xu 2021 (Gaussian variational EM for MIRT); Liu, Rubin & Wu
+1998 (parameter expansion).
 """
 
 import numpy as np
@@ -23,7 +25,8 @@ def fit_variational(
 
     y, weight : (n_respondents, n_items); y is ignored where weight is 0.
     groups : (n_items,) integers, or None for one group.
-    Returns a dict: ability_mean (N, D), ability_cov (N, D, D), item_mean (J, K), item_cov (J, K, K),
+    Returns a dict: ability_mean (N, D), ability_cov (N, D, D), item_mean (J, K),
+    item_cov (J, K, K),
     prior_mean (G, K), prior_cov (G, K, K), bounds (list of float).
     """
     n, j = y.shape
@@ -59,7 +62,8 @@ def fit_variational(
         ability_mean = np.einsum(
             "npq,nq->np", ability_cov, kappa @ item_mean[:, :d] - moment[:, :d, d]
         )
-        # parameter expansion: move the abilities to mean 0, average second moment I; carry items and their prior along
+        # parameter expansion: move the abilities to mean 0, average second moment I;
+        # carry items and their prior along
         center = ability_mean.mean(0)
         scale = np.linalg.cholesky(
             np.cov(ability_mean.T, bias=True).reshape(d, d) + ability_cov.mean(0)
@@ -99,7 +103,8 @@ def fit_variational(
 
 
 def predict(fit, guessing=0.0):
-    """(N, J) probability of a correct answer, averaged over the posterior of abilities and items (MacKay's probit
+    """(N, J) probability of a correct answer, averaged over the posterior of
+    abilities and items (MacKay's probit
     approximation: sigmoid(m / sqrt(1 + pi v / 8)))."""
     theta, beta = (
         _append_one(fit["ability_mean"], fit["ability_cov"]),
@@ -132,7 +137,8 @@ def fold_in(y, weight, item_mean, item_cov, guessing=0.0, n_iter=30):
 
 
 def _cells(y, weight, theta1, theta2, item_mean, item2, guessing):
-    """Expected Polya-Gamma weight omega and linear term kappa of every cell (N, J); both 0 where missing."""
+    """Expected Polya-Gamma weight omega and linear term kappa of every cell (N, J);
+    both 0 where missing."""
     c = np.sqrt(np.tensordot(theta2, item2, ((1, 2), (1, 2))) + 1e-12)
     omega = weight * np.tanh(c / 2) / (2 * c)
     knows = np.nan_to_num(y)

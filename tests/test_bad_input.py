@@ -70,7 +70,7 @@ def test_wrong_weights(clf):
         ([[1], [1], [1], [1]], "sample_weight has shape"),
         ([1, 1, -1, 1], r"weight of row 2 \(respondent 'm2', item 'q1'\) is -1"),
         ([1, 1, NAN, 1], "sample_weight contains NaN"),
-        ([0, 0, 0, 0], "There are no answers"),
+        ([0, 0, 0, 0], "There are no answers: every weight in sample_weight is zero"),
     ):
         with pytest.raises(ValueError, match=message):
             clf.fit(PAIRS, Y, sample_weight=weights)
@@ -105,7 +105,7 @@ def test_missing_ids_in_prediction(clf):
         (np.empty((0, 3)), r"0 sample\(s\).* no respondents"),
         (np.empty((3, 0)), r"0 feature\(s\).* no items"),
         ([1, 0, 1], "Expected 2D array, got 1D array"),
-        (pd.DataFrame([[1, 0]], columns=["q", "q"]), "'q' is given more than once"),
+        (pd.DataFrame([[1, 0]], columns=["q", "q"]), "(?s)unique column names.*'q'"),
     ],
 )
 def test_wrong_tables(X, message):
@@ -189,6 +189,7 @@ def test_wrong_guessing_floors(guessing, message):
         ("n_dims", "2", "an integer of at least 1"),
         ("solver", "newton", "one of"),
         ("rotation", "sideways", "one of"),
+        ("rotation", "target", "one of"),
         ("positive_slopes", "yes", "True or False"),
         ("max_iter", 0, "an integer of at least 1"),
         ("tol", -1e-3, "a number >= 0"),

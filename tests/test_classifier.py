@@ -25,9 +25,10 @@ from sklearn_mirt import MeanScoreClassifier, MIRTClassifier, MIRTTransformer, m
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.prediction import expected_scores
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::sklearn_mirt.exceptions.ResponseDataWarning"
-)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn_mirt.exceptions.ResponseDataWarning"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+]
 N, J = 30, 45
 
 

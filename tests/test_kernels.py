@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import lsq_linear, nnls
+from scipy.sparse import csr_matrix
 
 from sklearn_mirt.cells import DenseBlock, SparseBlock
 from sklearn_mirt.kernels import blocks, get_kernels, packing
+from sklearn_mirt.kernels.gpu import ArrayKernels
 from sklearn_mirt.kernels.cpu import solve_gaussian, solve_nonnegative
 
 CPU = get_kernels("cpu")
@@ -375,10 +377,11 @@ FUNCTIONS = pytest.mark.parametrize("function", [sweep, sums])
 @CASES
 @FLOORS
 @FUNCTIONS
-def test_compiled_and_numpy_kernels_agree(function, weighted, floored):
+@pytest.mark.parametrize("kernels", [NumpyKernels(), ArrayKernels(np, csr_matrix)])
+def test_compiled_and_array_kernels_agree(kernels, function, weighted, floored):
     block, items, task = problem(weighted, floored)
     one, after = function(block, items, task, CPU)
-    two, twin = function(block, items, task, NumpyKernels())
+    two, twin = function(block, items, task, kernels)
     assert_same_sums(one, two)
     assert_allclose(after.mean, twin.mean, rtol=1e-8)
     assert_allclose(after.second, twin.second, rtol=1e-8)
@@ -390,9 +393,10 @@ def test_compiled_and_numpy_kernels_agree(function, weighted, floored):
 def test_sparse_blocks_agree_with_dense_blocks(function, weighted, floored):
     block, items, task = problem(weighted, floored)
     one, after = function(block, items, task, CPU)
-    two, twin = function(sparse_block(block), items, task, CPU)
-    assert_same_sums(one, two)
-    assert_allclose(after.mean, twin.mean, rtol=1e-8)
+    for kernels in (CPU, ArrayKernels(np, csr_matrix)):
+        two, twin = function(sparse_block(block), items, task, kernels)
+        assert_same_sums(one, two)
+        assert_allclose(after.mean, twin.mean, rtol=1e-8)
 
 
 @CASES

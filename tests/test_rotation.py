@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_mirt import rotation
+from sklearn_mirt import gradient_projection
 from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.rotation import (
@@ -241,9 +241,9 @@ def criteria(loadings, rng):
     bifactor = off.copy()
     bifactor[0] = bifactor[:, 0] = 0
     for gamma, weights in ((0.0, off), (0.5, off), (1.0, -np.eye(d)), (0, bifactor)):
-        moments = rotation._fourth_moments(loadings, gamma)
+        moments = gradient_projection._fourth_moments(loadings, gamma)
         yield (
-            rotation._Quartic(moments, weights),
+            gradient_projection._Quartic(moments, weights),
             lambda L, gamma=gamma, weights=weights: quartic_value(L, gamma, weights),
         )
     wanted, given_ = (
@@ -253,14 +253,16 @@ def criteria(loadings, rng):
     quadratic = np.stack([(loadings * w[:, None]).T @ loadings for w in given_.T])
     kept = np.where(given_, wanted, 0.0)
     yield (
-        rotation._TargetDistance(quadratic, loadings.T @ kept, np.vdot(kept, kept)),
+        gradient_projection._TargetDistance(
+            quadratic, loadings.T @ kept, np.vdot(kept, kept)
+        ),
         lambda L: 0.5 * np.sum(np.where(given_, L - wanted, 0) ** 2),
     )
 
 
 @pytest.mark.parametrize("block", [7, 8192])
 def test_criteria_equal_their_definition(block, monkeypatch):
-    monkeypatch.setattr(rotation, "_BLOCK", block)
+    monkeypatch.setattr(gradient_projection, "_BLOCK", block)
     rng = np.random.default_rng(0)
     loadings, M = rng.standard_normal((50, 4)), rng.standard_normal((4, 4))
     for criterion, definition in criteria(loadings, rng):
@@ -287,14 +289,14 @@ def test_gradients_equal_finite_differences(oblique):
             if oblique:
                 T = T / np.linalg.norm(T, axis=0)
             else:
-                T = rotation._procrustes(np.eye(3), T)
-            return rotation._point_at(criterion, T, oblique).value  # noqa: B023
+                T = gradient_projection.procrustes(np.eye(3), T)
+            return gradient_projection._point_at(criterion, T, oblique).value  # noqa: B023
 
         T = random_orthogonal(rng, 3)
         if oblique:
             T = T + 0.3 * rng.standard_normal((3, 3))
             T /= np.linalg.norm(T, axis=0)
-        gradient = rotation._point_at(criterion, T, oblique).gradient
+        gradient = gradient_projection._point_at(criterion, T, oblique).gradient
         for _ in range(5):
             X = rng.standard_normal((3, 3))
             slope = (along(T, h * X) - along(T, -h * X)) / (2 * h)
@@ -588,7 +590,7 @@ def test_criterion_without_a_minimum_stays_finite():
     loadings, _, _ = simple_loadings(seed=1, noise=0.3)
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         _, M = rotate_loadings(loadings, "oblimin", gamma=1.5)
-    assert np.linalg.norm(M) <= 3 * rotation._MAX_ENTRY
+    assert np.linalg.norm(M) <= 3 * gradient_projection._MAX_ENTRY
 
 
 def test_memory_does_not_grow_with_the_square_of_items():
@@ -648,10 +650,11 @@ def test_canonical_order_by_explained_variance_with_positive_means():
 
 def test_sign_of_a_dimension_with_mean_zero_follows_its_largest_slope():
     slopes = np.array([[0.5], [0.5], [-1.0]])
-    M = rotation._signed_permutation(slopes, np.ones(1), 0)
+    M = gradient_projection.signed_permutation(slopes, np.ones(1), 0)
     np.testing.assert_array_equal(M, [[-1.0]])
     np.testing.assert_array_equal(
-        rotation._signed_permutation(np.zeros((3, 2)), np.ones(2), 0), np.eye(2)
+        gradient_projection.signed_permutation(np.zeros((3, 2)), np.ones(2), 0),
+        np.eye(2),
     )
 
 

@@ -21,9 +21,10 @@ from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.metrics import HiddenCellScorer
 from sklearn_mirt.rotation import ROTATION_METHODS
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::sklearn_mirt.exceptions.ResponseDataWarning"
-)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn_mirt.exceptions.ResponseDataWarning"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+]
 NAN = np.nan
 
 
@@ -83,10 +84,10 @@ def test_transform_of_the_training_table_is_the_fitted_abilities(X, fitted):
     assert_allclose(scored.covariances, fitted.ability_covariances_, atol=0.01)
 
 
-@pytest.mark.parametrize("rotation", [None, *ROTATION_METHODS])
+@pytest.mark.parametrize(
+    "rotation", [None, *(m for m in ROTATION_METHODS if not m.startswith("target"))]
+)
 def test_no_rotation_changes_any_prediction(X, fitted, rotation):
-    if rotation in ("target", "target_orthogonal", "none"):
-        pytest.skip("needs a target, which the estimator does not take")
     turned = MIRTTransformer(rotation=rotation).fit(X)
     assert_allclose(turned.expected_scores(X), fitted.expected_scores(X), atol=1e-6)
     assert_allclose(turned.score_samples(X), fitted.score_samples(X), atol=1e-6)

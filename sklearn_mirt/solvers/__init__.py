@@ -1,1 +1,1 @@
-"""Solvers: from responses to posteriors of items and abilities; no scikit-learn here."""
+"""Solvers: from responses to posteriors of items and abilities; no scikit-learn."""

@@ -41,7 +41,8 @@ from sklearn_mirt.solvers.base import Solver, SolverResult
 from sklearn_mirt.solvers.start import spectral_start
 
 _DOUBLE_BELOW = 10**6  # cells up to which products in float64 cost nothing to speak of
-_PLAIN_BELOW = 10**5  # cells up to which passes are too cheap to be worth saving
+_SMALL = 10**5  # cells up to which passes are too cheap to be worth saving
+_PLAIN_PASSES_SMALL = 100  # before the first jump in small data
 _NEAR = 1e-4  # gain, in nats per answer, after which a fall means the summit
 _CHUNK = 8192  # items at a time where temporaries would be large
 _PLAIN_PASSES = 5  # before the first jump: the first passes are large steps anyway
@@ -62,9 +63,9 @@ class VariationalSolver(Solver):
         up to a million cells.
     device : {"cpu", "cuda"}
     n_jobs : int or None
-    accelerate : bool or None
-        Whether passes are extrapolated (solvers/acceleration.py). None: where there are
-        more than 100,000 cells.
+    accelerate : bool
+        Whether passes are extrapolated (solvers/acceleration.py): after the first 5, or
+        after 100 where there are at most 100,000 cells.
     """
 
     max_iter: int = 100
@@ -72,7 +73,7 @@ class VariationalSolver(Solver):
     dtype: str = "auto"
     device: str = "cpu"
     n_jobs: int | None = None
-    accelerate: bool | None = None
+    accelerate: bool = True
     name: str = field(default="variational", init=False)
 
     def solve(self, data, n_dims, design, *, start=None, callback=None):
@@ -81,15 +82,16 @@ class VariationalSolver(Solver):
         runner = LocalRunner(self.n_jobs)
         with runner.running():
             fit = _Fit(data, n_dims, design, kernels, runner, self._products(data))
-            fit.accelerate = self._accelerates(data)
+            fit.plain_passes = self._plain_passes(data)
             fit.begin(start)
             converged = fit.run(self.max_iter, self.tol, callback)
         return fit.result(converged)
 
-    def _accelerates(self, data):
-        if self.accelerate is None:
-            return data.n_respondents * data.n_items > _PLAIN_BELOW
-        return self.accelerate
+    def _plain_passes(self, data):
+        if not self.accelerate:
+            return np.inf
+        small = data.n_respondents * data.n_items <= _SMALL
+        return _PLAIN_PASSES_SMALL if small else _PLAIN_PASSES
 
     def _products(self, data):
         if self.dtype == "auto":
@@ -102,7 +104,8 @@ class VariationalSolver(Solver):
 class _State:
     """Everything that changes from pass to pass.
 
-    The items are still owed the change of coordinates `carry`. `divergence` is the state's part of the bound that needs no cells.
+    The items are still owed the change of coordinates `carry`. `divergence` is the
+    state's part of the bound that needs no cells.
     """
 
     items: ItemState
@@ -134,7 +137,7 @@ class _Fit:
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
         self.trace = []
-        self.accelerate = False
+        self.plain_passes = np.inf
 
     # ------------------------------------------------------------------------- start
 
@@ -182,7 +185,7 @@ class _Fit:
         on without it; when the bound had all but settled it stops at this summit; else
         it goes on with the prior held, where every step is an exact ascent.
         """
-        jumps = Extrapolation() if self.accelerate else None
+        jumps = Extrapolation() if np.isfinite(self.plain_passes) else None
         kept, learn_prior, settled = None, True, False
         for n_iter in range(max_iter):
             before = self.state
@@ -206,7 +209,7 @@ class _Fit:
             kept = before
             if settled:
                 break
-            if jumps is not None and n_iter >= _PLAIN_PASSES:
+            if jumps is not None and n_iter >= self.plain_passes:
                 self.state = jumps.propose(self.state)
         if self.state.jumped:
             self.state = jumps.undo()

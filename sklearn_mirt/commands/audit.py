@@ -1,0 +1,178 @@
+"""The commands `demo` and `audit`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from sklearn_mirt import __version__, console
+from sklearn_mirt.commands import common
+from sklearn_mirt.commands.common import Layout
+from sklearn_mirt.output import refuse_overwriting, write_audit
+
+Bootstrap = Annotated[
+    int, typer.Option(min=0, help="Bootstrap replicates, for ranks with intervals.")
+]
+Null = Annotated[
+    int, typer.Option(min=0, help="Repeats on permuted answers, as a control.")
+]
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for tables and pictures.")] = Path(
+        "demo-audit"
+    ),
+    dims: common.Dims = 2,
+    rotation: common.Rotation = "oblimin",
+    seed: common.Seed = 0,
+    jobs: common.Jobs = None,
+    bootstrap: Bootstrap = 0,
+    null: Null = 0,
+    force: common.Force = False,
+    as_json: common.AsJson = False,
+    debug: common.Debug = False,
+) -> None:
+    """Audit a SYNTHETIC suite of 16 benchmarks, and compare with the truth.
+
+    Example: sklearn-mirt demo --out demo-audit
+    """
+    _check_out(out, force)
+    with common.one_line_errors(debug):
+        from sklearn_mirt import ResponseData
+        from sklearn_mirt.datasets import make_benchmark_suite
+
+        suite = make_benchmark_suite(random_state=seed)
+        data = ResponseData.from_wide(suite.responses)
+        items = suite.item_table.set_index("item_id")
+        options = _options(dims, rotation, seed, jobs)
+        extras = _extras(bootstrap, null)
+        audit = _fit(data, items, options, extras)
+        notes = ["the answers are synthetic: no real model answered any real prompt"]
+        if dims == suite.abilities.shape[1]:
+            notes.append(console.compare_with_truth(audit.benchmarks, suite))
+        about = {"command": "demo", "synthetic": True, **options, **extras}
+        _report(audit, notes, about, out, as_json)
+
+
+def audit(
+    responses: common.Responses,
+    items: common.Items = None,
+    layout: common.LayoutOption = Layout.auto,
+    metric: common.Metric = None,
+    filter: common.FilterOption = None,
+    task: common.Task = None,
+    errors: common.Errors = None,
+    aggregate: common.AggregateOption = None,
+    dims: common.Dims = 2,
+    group_column: common.Group = "benchmark",
+    subset_column: Annotated[
+        str, typer.Option(help="Column of the item table that names the subset.")
+    ] = "subset",
+    rotation: common.Rotation = "oblimin",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for tables and pictures (default NAME-audit)."),
+    ] = None,
+    force: common.Force = False,
+    seed: common.Seed = 0,
+    jobs: common.Jobs = None,
+    bootstrap: Bootstrap = 0,
+    null: Null = 0,
+    as_json: common.AsJson = False,
+    debug: common.Debug = False,
+) -> None:
+    """Fit a matrix of scores and say what each benchmark measures.
+
+    Example: sklearn-mirt audit scores.csv.gz --items items.csv --dims 2
+    """
+    source = common.Source(
+        responses, items, layout, metric, filter, task, errors, aggregate, group_column
+    )
+    out = out or Path(f"{source.name}-audit")
+    _check_out(out, force)
+    with common.one_line_errors(debug):
+        loaded, table = source.read()
+        if table is not None:
+            table = _name_groups(source, table, subset_column)
+        options = _options(dims, rotation, seed, jobs)
+        extras = _extras(bootstrap, null)
+        result = _fit(loaded.data, table, options, extras)
+        about = {
+            "command": "audit",
+            **source.about(),
+            "layout": loaded.layout,
+            "subset_column": subset_column,
+            **options,
+            **extras,
+        }
+        _report(result, list(loaded.notes), about, out, as_json)
+
+
+# ---- steps
+
+
+def _check_out(out: Path, force: bool) -> None:
+    """Refuse a folder in use before anything is computed."""
+    try:
+        refuse_overwriting(out, force)
+    except FileExistsError as error:
+        raise typer.BadParameter(str(error), param_hint="--out") from None
+
+
+def _options(dims: int, rotation: str, seed: int, jobs: int | None) -> dict:
+    return {
+        "n_dims": dims,
+        "rotation": common.rotation_of(rotation),
+        "random_state": seed,
+        "n_jobs": jobs,
+    }
+
+
+def _name_groups(source, table, subset: str):
+    """Return the item table with its group columns under the names the audit knows."""
+    groups = source.groups(table)
+    if subset not in table and subset != "subset":
+        raise ValueError(
+            f"{source.items}: there is no column {subset!r} (--subset-column)"
+        )
+    named = {"benchmark": groups}
+    if subset in table:
+        named["subset"] = table[subset]
+    return table.drop(columns=["benchmark", "subset"], errors="ignore").assign(**named)
+
+
+def _extras(bootstrap: int, null: int) -> dict:
+    wanted = {"n_bootstrap": bootstrap, "n_null": null}
+    return {name: number for name, number in wanted.items() if number}
+
+
+def _fit(data, items, options, extras):
+    """Audit with a progress bar on the terminal; none when redirected."""
+    from sklearn_mirt import MIRTTransformer, audit_benchmarks
+
+    estimator = MIRTTransformer(**options)
+    size = f"{data.n_respondents:,} respondents x {data.n_items:,} items"
+    with console.progress_bar(f"fitting {size}") as passes:
+        if hasattr(estimator, "set_callbacks"):  # scikit-learn 1.9
+            estimator.set_callbacks(passes)
+        if extras:
+            extras = {**extras, "progress": passes.on_replicate}
+        return audit_benchmarks(data, items=items, estimator=estimator, **extras)
+
+
+def _report(audit, notes: list[str], about: dict, out: Path, as_json: bool) -> None:
+    about = {"sklearn_mirt": __version__, **about, "notes": notes}
+    written = write_audit(audit, out, about)
+    if as_json:
+        typer.echo(json.dumps(console.as_json(audit, about), indent=2))
+        return
+    screen = Console()
+    for note in notes:
+        screen.print(escape(note), style="dim", highlight=False, soft_wrap=True)
+    screen.print(console.benchmark_table(audit.benchmarks))
+    for finding in audit.findings:
+        screen.print(f"- {escape(finding)}", highlight=False, soft_wrap=True)
+    typer.echo(f"wrote {', '.join(written)} to {out}")

@@ -1,0 +1,166 @@
+"""Estimates and standard errors tuned on training respondents held out.
+
+Two things are learned by cross-validation over the training respondents, from lists of
+several lengths, drawn at random and chosen by kriging within each fold.
+
+How to mix the two estimators of a score. Their mean is hard to beat; but where folding
+in is biased (fractional scores), the surrogate should weigh more.
+
+How honest the standard errors are. The surrogate's rest on its variance scales; with
+few respondents those can be far off for a score although they are right for single
+answers. And items picked because they look informative look a little better than they
+are. The mean squared ratio of error to standard error should be 1.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sklearn_mirt.selection.problem import Constraints, greedy_ranking
+from sklearn_mirt.selection.strategies import KrigingStrategy, RandomStrategy
+
+__all__ = ["Calibration", "calibrate"]
+
+_SIZES = (0, 10, 40, 160, 640)
+_PRIOR_COUNT = 4.0
+_MIX_PENALTY = 0.2
+_MANY_RESPONDENTS = 100
+_LISTS = (RandomStrategy(), KrigingStrategy())
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Mixing weights and factors for standard errors, by length and kind of list.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (n_sizes,)
+        Lengths of the lists.
+    mix : ndarray of shape (n_sizes,)
+        Weight of the surrogate's estimate; the rest is that of folding in.
+    factors : ndarray of shape (2, n_sizes, 2)
+        Kind of list (random, kriging), length, and score (overall, groups).
+    typical : ndarray of shape (2, n_sizes)
+        Uncorrected standard error of the overall score for such lists.
+    optimism : float
+        Share of the (log) factor between the kinds of lists that is applied.
+    """
+
+    sizes: np.ndarray
+    mix: np.ndarray
+    factors: np.ndarray
+    typical: np.ndarray
+    optimism: float = 1.0
+
+    def surrogate_weight(self, n_seen):
+        """Return the weight of the surrogate for ``n_seen`` observed items."""
+        return np.interp(np.log1p(n_seen), np.log1p(self.sizes), self.mix)
+
+    def correct(self, std, n_seen):
+        """Return corrected standard errors for ``n_seen`` observed items.
+
+        A list counts as chosen in the measure that its own standard error lies between
+        the typical ones of random and of kriging lists.
+        """
+        x, grid = np.log1p(n_seen), np.log1p(self.sizes)
+        loose, tight = (np.interp(x, grid, row) for row in self.typical)
+        chosen = np.clip((loose - std[0]) / max(loose - tight, 1e-12), 0.0, 1.0)
+        weight = self.optimism * chosen
+        logs = (
+            np.log(self.factors[0]) * (1.0 - weight) + np.log(self.factors[1]) * weight
+        )
+        overall, groups = (np.exp(np.interp(x, grid, column)) for column in logs.T)
+        return std * np.r_[overall, np.full(len(std) - 1, groups)]
+
+
+def calibrate(problem, targets, predict):
+    """Learn a ``Calibration`` from held-out training respondents.
+
+    Parameters
+    ----------
+    problem : SelectionProblem
+    targets : ndarray of shape (n_items, 1 + n_groups)
+        Overall score, then groups.
+    predict : callable
+        ``predict(item_model, surrogate, answers)`` gives the expected scores of all
+        items by the surrogate and by folding in.
+
+    Returns
+    -------
+    calibration : Calibration
+    """
+    sizes = np.array([n for n in _SIZES if n <= len(targets) // 2])
+    parts = [_fold_errors(problem, f, targets, sizes, predict) for f in problem.folds]
+    errors = np.concatenate([error for error, _ in parts], axis=3)
+    std = np.concatenate([spread for _, spread in parts], axis=2)
+    mix = _mixing_weights(errors)
+    weight = mix[:, None, None]
+    ratio = ((weight * errors[0] + (1.0 - weight) * errors[1]) / std) ** 2
+    squares = np.stack([ratio[..., 0], ratio[..., 1:].mean(axis=-1)], axis=-1)
+    count = squares.shape[2] * np.array([1.0, np.sqrt(targets.shape[1] - 1.0)])
+    mean = (_PRIOR_COUNT + squares.mean(axis=2) * count) / (_PRIOR_COUNT + count)
+    typical = [
+        [problem.surrogate.target_std(chosen[:n], targets[:, :1])[0] for n in sizes]
+        for chosen in _lists(problem, problem.surrogate, targets, sizes[-1])
+    ]
+    # A fold has fewer respondents than the whole, and its lists are more optimistic for
+    # it; with 100 of them no longer noticeably so (docs/selection_results.md).
+    optimism = np.clip(len(problem.responses) / _MANY_RESPONDENTS, 0.5, 1.0)
+    return Calibration(sizes, mix, np.sqrt(mean), np.array(typical), float(optimism))
+
+
+def _mixing_weights(errors):
+    """Weights of the surrogate with the least squared error, shrunk to a half.
+
+    Never below a half: the surrogate leans on the number of respondents, so that folds
+    show it worse than it is, and the mean of the two was hard to beat.
+    """
+    weights = []
+    for first, second in np.moveaxis(errors, 2, 0):
+        n_groups = first.shape[-1] - 1
+        middle = (first + second) / 2.0
+        scale = (middle**2).mean(axis=(0, 1))
+        importance = np.r_[1.0, np.full(n_groups, 1.0 / n_groups)] / np.maximum(
+            scale, 1e-12
+        )
+        gap = first - second
+        penalty = _MIX_PENALTY * (middle**2 @ importance).sum()
+        best = penalty / 2.0 - ((second * gap) @ importance).sum()
+        weights.append(best / max(penalty + (gap**2 @ importance).sum(), 1e-12))
+    return np.clip(weights, 0.5, 1.0)
+
+
+def _lists(problem, surrogate, targets, n_items):
+    """Return a random list and a kriging list under a surrogate."""
+    free = Constraints.none(len(targets), problem.n_groups)
+    weights = np.zeros(targets.shape[1])
+    weights[0] = 1.0
+    task = replace(
+        problem, targets=targets, target_weights=weights, n_items=max(int(n_items), 1)
+    )
+    task.__dict__["surrogate"] = surrogate
+    return [greedy_ranking(task, strategy, free) for strategy in _LISTS]
+
+
+def _fold_errors(problem, fold, targets, sizes, predict):
+    """Errors of both estimators, and standard errors, for held-out respondents.
+
+    Returns
+    -------
+    errors : ndarray of shape (2, n_lists, n_sizes, n_held_out, n_targets)
+    std : ndarray of shape (n_lists, n_sizes, n_held_out, n_targets)
+    """
+    surrogate = fold.parts.assemble(problem.scales)
+    answers = problem.responses[fold.held_out]
+    known = np.where(np.isnan(answers), fold.parts.mean, answers)
+    shape = (len(_LISTS), len(sizes), len(answers), targets.shape[1])
+    errors, std = np.empty((2, *shape)), np.empty(shape)
+    for k, chosen in enumerate(_lists(problem, surrogate, targets, sizes[-1])):
+        for s, n in enumerate(sizes):
+            shown = np.full(answers.shape, np.nan)
+            shown[:, chosen[:n]] = known[:, chosen[:n]]
+            std[k, s] = surrogate.target_std(chosen[:n], targets)
+            for e, expected in enumerate(predict(fold.model, surrogate, shown)):
+                expected[:, chosen[:n]] = known[:, chosen[:n]]
+                errors[e, k, s] = (expected - known) @ targets
+    return errors, std

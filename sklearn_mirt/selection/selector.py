@@ -1,0 +1,356 @@
+"""Selector of informative items, a scikit-learn feature selector."""
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_mirt.selection.bank import (
+    OVERALL,
+    positions_of,
+    read_bank,
+    some,
+)
+from sklearn_mirt.selection.problem import (
+    Constraints,
+    SelectionProblem,
+    greedy_ranking,
+)
+from sklearn_mirt.selection.strategies import make_strategy
+
+__all__ = ["InformativeItemSelector"]
+
+_OVERALL_WEIGHT = 0.9
+
+
+class InformativeItemSelector(SelectorMixin, BaseEstimator):
+    """Choose the items that tell most about the full-bank scores of new respondents.
+
+    Parameters
+    ----------
+    n_items : int, float or None, default=0.1
+        Number of items, or share of the items that have answers (rounded down, at
+        least one). None = as many as ``max_cost`` allows.
+    strategy : str or object, default="kriging"
+        "kriging", "random", "stratified", "discrimination" (BenchMIRT), "information",
+        "anchors", or an object with the protocol of
+        ``sklearn_mirt.selection.strategies``.
+    item_groups : mapping, Series or array-like, default=None
+        Group (benchmark) of every item: by item id, or one label per column in order.
+        None = one group "all".
+    target_weights : float, mapping or array-like, default=0.9
+        What to know precisely. A float is the weight of the overall score; the groups'
+        scores share the rest. A mapping gives weights by name, "overall" or a group
+        label, 0 where not named. An array of shape (n_items,) holds the weights of one
+        score of your own. Weights multiply variances relative to the prior ones.
+    quotas : mapping, default=None
+        Group label to the largest number of its items, or to (smallest, largest). The
+        smallest numbers are met first.
+    include, exclude : array-like, default=None
+        Items that must be in, or may not be: identifiers, column numbers or a mask.
+        Included items open the ranking, in the order given.
+    random_share : float, default=0.0
+        Share of the items after ``include``, evenly spread over the ranking, that is
+        drawn at random: a part to audit with and to rotate.
+    costs : mapping or array-like of shape (n_items,), default=None
+        Cost of every item (tokens, seconds), positive. Strategies with an additive
+        criterion divide the gain by it.
+    max_cost : float, default=None
+        Largest total cost; the ranking stops before the item that would pass it.
+    n_dims : int, default=2
+        General abilities of the item model.
+    random_state : int, RandomState instance or None, default=None
+        For random strategies and shares. None counts as 0, so that a selection can
+        always be repeated.
+
+    Attributes
+    ----------
+    ranking_ : ndarray of int
+        Columns of the chosen items, the most useful first: its first n entries are the
+        choice for a budget of n. (Not one rank per column as in some of scikit-learn's
+        selectors.)
+    support_ : ndarray of bool of shape (n_features,)
+    items_ : ndarray of shape (n_features,)
+        Column names, or positions without names.
+    groups_ : ndarray of shape (n_groups,)
+        Sorted group labels.
+
+    Notes
+    -----
+    The choice depends on the content of the matrix only, not on the order or the names
+    of rows and columns. Of equally good items the one with the lower group and mean
+    score is taken, of identical ones the first column.
+
+    The plain mean of chosen items is not an estimate of the full score: use ``scorer``,
+    or fit a ``FullScoreRegressor``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_mirt.selection import InformativeItemSelector
+    >>> rng = np.random.default_rng(0)
+    >>> ability = rng.normal(size=(40, 1))
+    >>> full = (rng.logistic(size=(40, 60)) < ability + rng.normal(size=60)) * 1.0
+    >>> InformativeItemSelector(10, n_dims=1).fit_transform(full).shape
+    (40, 10)
+    """
+
+    def __init__(
+        self,
+        n_items=0.1,
+        *,
+        strategy="kriging",
+        item_groups=None,
+        target_weights=_OVERALL_WEIGHT,
+        quotas=None,
+        include=None,
+        exclude=None,
+        random_share=0.0,
+        costs=None,
+        max_cost=None,
+        n_dims=2,
+        random_state=None,
+    ):
+        self.n_items = n_items
+        self.strategy = strategy
+        self.item_groups = item_groups
+        self.target_weights = target_weights
+        self.quotas = quotas
+        self.include = include
+        self.exclude = exclude
+        self.random_share = random_share
+        self.costs = costs
+        self.max_cost = max_cost
+        self.n_dims = n_dims
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Rank the items.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_respondents, n_items)
+            Scores of the training respondents in [0, 1], NaN where there is none.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For a budget that is not positive or larger than the bank, unknown groups or
+            items, or constraints that contradict each other.
+        """
+        strategy = make_strategy(self.strategy)
+        bank = read_bank(self, X, self.item_groups)
+        targets, weights = self._targets(bank)
+        constraints = self._constraints(bank)
+        problem = SelectionProblem(
+            bank.responses,
+            bank.groups,
+            targets,
+            weights,
+            n_items=self._budget(bank, constraints),
+            n_dims=self.n_dims,
+            seed=self._seed(),
+        )
+        ranking = greedy_ranking(problem, strategy, constraints)
+        self.bank_, self.problem_ = bank, problem
+        self.items_, self.groups_ = bank.ids, bank.labels
+        self.ranking_ = bank.columns[ranking]
+        self.support_ = np.zeros(len(bank.ids), dtype=bool)
+        self.support_[self.ranking_] = True
+        return self
+
+    def scorer(self):
+        """Return a fitted ``FullScoreRegressor`` that shares the models of this fit."""
+        from sklearn_mirt.scoring import FullScoreRegressor
+
+        check_is_fitted(self)
+        scorer = FullScoreRegressor(self.n_dims, item_groups=self.item_groups)
+        scorer.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            scorer.feature_names_in_ = self.feature_names_in_
+        return scorer._learn(self.bank_, self.problem_)
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _seed(self):
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _budget(self, bank, constraints):
+        """Return the number of items wanted, after checking it."""
+        n_bank, n_items = len(bank.columns), self.n_items
+        if n_items is None:
+            if self.max_cost is None:
+                raise ValueError("Give n_items, max_cost or both; both are None.")
+            return int(constraints.allowed.sum())
+        if isinstance(n_items, bool) or not isinstance(n_items, Real):
+            raise ValueError(
+                f"n_items must be a count, a share or None; got {n_items!r}."
+            )
+        whole = isinstance(n_items, Integral)
+        if whole and not 1 <= n_items <= n_bank:
+            raise ValueError(
+                f"n_items={n_items} must be between 1 and the {n_bank} items that have "
+                "answers."
+            )
+        if not whole and not 0 < n_items <= 1:
+            raise ValueError(f"As a share, n_items must be in (0, 1]; got {n_items}.")
+        wanted = int(n_items) if whole else max(1, int(n_items * n_bank + 1e-9))
+        needed = self._needed(bank, constraints)
+        if needed > wanted:
+            raise ValueError(
+                f"Items that must be in, with the smallest quotas, make {needed} "
+                f"items; the budget is {wanted}."
+            )
+        available = self._available(bank, constraints)
+        if available < wanted:
+            raise ValueError(
+                f"n_items asks for {wanted} items, but exclude and quotas leave "
+                f"{available}."
+            )
+        return wanted
+
+    def _needed(self, bank, constraints):
+        """Size of the smallest list that meets include and the smallest quotas."""
+        opened = np.bincount(bank.groups[constraints.first], minlength=bank.n_groups)
+        return int(np.maximum(opened, constraints.lowest).sum())
+
+    def _available(self, bank, constraints):
+        """Size of the largest list that respects exclude and the largest quotas."""
+        opened = np.bincount(bank.groups[constraints.first], minlength=bank.n_groups)
+        free = np.bincount(bank.groups[constraints.allowed], minlength=bank.n_groups)
+        return int(np.maximum(np.minimum(free, constraints.highest), opened).sum())
+
+    def _targets(self, bank):
+        """Return target columns over the kept items and their weights."""
+        wanted, n_groups = self.target_weights, bank.n_groups
+        targets = bank.targets
+        if isinstance(wanted, Real) and not isinstance(wanted, bool):
+            if not 0 <= wanted <= 1:
+                raise ValueError(
+                    "target_weights as a number is the weight of the overall score, in "
+                    f"[0, 1]; got {wanted}."
+                )
+            if n_groups == 1:
+                return targets[:, :1], np.ones(1)
+            rest = (1.0 - wanted) / n_groups
+            return targets, np.r_[float(wanted), np.full(n_groups, rest)]
+        if isinstance(wanted, Mapping):
+            return targets, self._named_weights(bank)
+        weights = np.asarray(wanted, dtype=float)
+        if weights.shape != bank.ids.shape or not np.isfinite(weights).all():
+            raise ValueError(
+                f"target_weights as an array needs one finite weight for each of "
+                f"{len(bank.ids)} items; got shape {weights.shape}."
+            )
+        if not weights[bank.columns].any():
+            raise ValueError("target_weights are zero for every item.")
+        return weights[bank.columns][:, None], np.ones(1)
+
+    def _named_weights(self, bank):
+        names = [OVERALL, *bank.labels]
+        unknown = [name for name in self.target_weights if name not in names]
+        if unknown:
+            raise ValueError(
+                f"target_weights names unknown group(s): {some(unknown)}; known are "
+                f"{some(names)}."
+            )
+        weights = np.array([float(self.target_weights.get(n, 0.0)) for n in names])
+        if not (weights >= 0).all() or not weights.any():
+            raise ValueError("target_weights must be at least 0, and not all 0.")
+        return weights
+
+    def _constraints(self, bank):
+        """Check include, exclude, quotas, costs and random_share."""
+        share = self.random_share
+        if not isinstance(share, Real) or not 0 <= share <= 1:
+            raise ValueError(f"random_share must be in [0, 1]; got {share!r}.")
+        first = self._positions(self.include, bank, "include")
+        out = self._positions(self.exclude, bank, "exclude")
+        both = np.intersect1d(first, out)
+        if len(both):
+            raise ValueError(
+                f"include and exclude both name {some(bank.ids[bank.columns[both]])}."
+            )
+        allowed = np.ones(len(bank.columns), dtype=bool)
+        allowed[out] = False
+        lowest, highest = self._quotas(bank)
+        costs, max_cost = self._costs(bank)
+        if costs is not None and costs[first].sum() > max_cost:
+            raise ValueError(
+                f"Items that must be in cost {costs[first].sum():g}; max_cost is "
+                f"{max_cost:g}."
+            )
+        return Constraints(allowed, first, lowest, highest, costs, max_cost, share)
+
+    def _positions(self, items, bank, what):
+        if items is None:
+            return np.empty(0, dtype=int)
+        return positions_of(items, bank, what=what)
+
+    def _quotas(self, bank):
+        size = np.bincount(bank.groups, minlength=bank.n_groups)
+        lowest, highest = np.zeros(bank.n_groups, dtype=int), size.copy()
+        quotas = self.quotas or {}
+        unknown = [name for name in quotas if name not in set(bank.labels)]
+        if unknown:
+            raise ValueError(
+                f"quotas names unknown group(s): {some(unknown)}; known are "
+                f"{some(bank.labels)}."
+            )
+        for g, label in enumerate(bank.labels):
+            if label in quotas:
+                quota = quotas[label]
+                low, high = (0, quota) if isinstance(quota, Integral) else quota
+                if not 0 <= low <= high or low > size[g]:
+                    raise ValueError(
+                        f"The quota of group {label!r} must be (smallest, largest) "
+                        "with 0 <= smallest <= largest and smallest <= its "
+                        f"{size[g]} items; got {quota!r}."
+                    )
+                lowest[g], highest[g] = low, high
+        return lowest, highest
+
+    def _costs(self, bank):
+        limit = np.inf if self.max_cost is None else self.max_cost
+        if self.costs is None:
+            if self.max_cost is not None:
+                raise ValueError("max_cost needs costs.")
+            return None, np.inf
+        if isinstance(self.costs, Mapping):
+            missing = [item for item in bank.ids if item not in self.costs]
+            if missing:
+                raise ValueError(f"costs has no cost for item(s) {some(missing)}.")
+            costs = np.array([self.costs[item] for item in bank.ids], dtype=float)
+        else:
+            costs = np.asarray(self.costs, dtype=float)
+        if costs.shape != bank.ids.shape:
+            raise ValueError(
+                f"costs needs one cost for each of {len(bank.ids)} items; got shape "
+                f"{costs.shape}."
+            )
+        if not (np.isfinite(costs).all() and (costs > 0).all()):
+            raise ValueError("costs must be positive and finite.")
+        if not limit > 0:
+            raise ValueError(f"max_cost must be positive; got {limit}.")
+        return costs[bank.columns], float(limit)
