@@ -29,4 +29,5 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
 html_show_sourcelink = False
-suppress_warnings = ["config.cache"]
+# docstrings that come from scikit-learn refer to its own glossary
+suppress_warnings = ["config.cache", "ref.ref", "ref.term"]

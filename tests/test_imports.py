@@ -30,7 +30,7 @@ LAYERS = {
     "solvers": {"solvers"},
     "exact_fit": {"fit_statistics", "limited_information"},
     "rotation": {"gradient_projection", "rotation"},
-    "datasets": {"datasets", "simulation", "suite"},
+    "datasets": {"datasets", "fetching", "simulation", "suite"},
     "atomic": {"atomic"},
     "bank": {"bank"},
     "tables": {"tables", "streams"},
@@ -86,7 +86,7 @@ MAY_IMPORT = {
     "solvers": {"solvers", "foundation", "priors", "kernels", "runner"},
     "exact_fit": {"exact_fit", "solvers", "foundation"},
     "rotation": {"rotation", "foundation"},
-    "datasets": {"datasets", "foundation"},
+    "datasets": {"datasets", "files", "interchange", "atomic", "foundation"},
     "tables": {"tables"},
     "atomic": set(),
     # the version of the package is written into a bank

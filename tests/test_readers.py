@@ -200,6 +200,7 @@ BAD_LINES = {
     "nan": ('{"doc_id": 1, "acc": -NaN}', "line 2: not JSON"),
     "utf-8": (b'{"doc_id": 1, "acc": 1, "x": "\xff"}', "line 2: not UTF-8 text"),
     "deep": ("[" * 100_000, "line 2: not JSON"),
+    "half a character": ('{"doc_id": "\\ud800", "acc": 1}', "is no text .half of a"),
     "twice": ('{"doc_id": 0, "acc": 1}', "line 2: .*another answer .*line 1"),
 }
 

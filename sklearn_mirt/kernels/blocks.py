@@ -187,9 +187,7 @@ class SparseCellsOperator:
 
     def spread(self, values, kernels):
         """Return one value per item as one value per observed cell."""
-        offsets = self._place[0]
-        item = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        return values[kernels.asarray(item)][None]
+        return values[kernels.item_of_cells(self._place[0], self.shape[1])][None]
 
 
 def cells_operator(block, kernels, n_respondents):
@@ -200,9 +198,13 @@ def cells_operator(block, kernels, n_respondents):
 
 
 def on_device(block, kernels):
-    """Return a block whose cells are on the device of the kernels."""
-    weights = None if block.weights is None else kernels.asarray(block.weights)
-    return replace(block, scores=kernels.asarray(block.scores), weights=weights)
+    """Return a block whose arrays are on the device of the kernels."""
+    arrays = {
+        name: kernels.asarray(part)
+        for name, part in vars(block).items()
+        if isinstance(part, np.ndarray)
+    }
+    return replace(block, **arrays)
 
 
 def change_coordinates(items, carry, kernels):

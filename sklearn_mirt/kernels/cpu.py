@@ -9,7 +9,6 @@ import math
 import numba
 import numpy as np
 
-
 # "contract" lets a product and a sum become one instruction; nothing is reordered
 _OPTIONS = dict(nogil=True, error_model="numpy", fastmath={"contract"})
 
@@ -135,6 +134,10 @@ class CpuKernels:
         _gather_dot(items2, abilities2, offsets, respondents, out)
         return out
 
+    def item_of_cells(self, offsets, n_cells):
+        """Return the item of each cell of a sparse block."""
+        return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
     def sum_by_item(self, cells, table, offsets, respondents):
         """Return sum over the cells of each item of cell times row of `table`."""
         out = np.empty((len(offsets) - 1, table.shape[1]))
@@ -216,7 +219,14 @@ def _one_minus_exp(c, out, powers, bits, taylor, numbers):
     """Write 1 - exp(-c) of a row to `out`; `bits` is an integer view of `powers`."""
     magic, bias, inverse, largest = numbers[0], numbers[1], numbers[2], numbers[3]
     high, low, one, shift = numbers[4], numbers[5], numbers[9], int(numbers[11])
-    t0, t1, t2, t3, t4, t5 = taylor[0], taylor[1], taylor[2], taylor[3], taylor[4], taylor[5]
+    t0, t1, t2, t3, t4, t5 = (
+        taylor[0],
+        taylor[1],
+        taylor[2],
+        taylor[3],
+        taylor[4],
+        taylor[5],
+    )
     t6, t7, t8, t9, t10 = taylor[6], taylor[7], taylor[8], taylor[9], taylor[10]
     t11, t12 = taylor[11], taylor[12]
     n = c.shape[0]

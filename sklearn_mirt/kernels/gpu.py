@@ -74,7 +74,8 @@ class ArrayKernels:
 
     def centred_scores(self, scores, weights, out):
         """Write w (y - 1/2), 0 where missing, to `out` and return it."""
-        out[...] = self._weight(scores, weights, out.dtype) * (scores - 0.5)
+        half = scores.astype(out.dtype) - out.dtype.type(0.5)
+        out[...] = self._weight(scores, weights, out.dtype) * half
         return out
 
     def knowing_scores(self, logit, scores, weights, floor, out):
@@ -91,7 +92,7 @@ class ArrayKernels:
 
     def _weight(self, scores, weights, dtype):
         seen = (scores >= 0).astype(dtype)
-        return seen if weights is None else seen * weights
+        return seen if weights is None else seen * weights.astype(dtype, copy=False)
 
     def update_items(self, precision, linear, task, here, items):
         """Update the items of a block; see ``CpuKernels.update_items``."""
@@ -139,14 +140,20 @@ class ArrayKernels:
 
     def gather_square(self, items2, abilities2, offsets, respondents):
         """Return items . respondents of the cells of a sparse block."""
-        xp = self.xp
-        item = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        return (items2[xp.asarray(item)] * abilities2[xp.asarray(respondents)]).sum(1)
+        item = self.item_of_cells(offsets, len(respondents))
+        out = items2[item, 0] * abilities2[respondents, 0]
+        for q in range(1, items2.shape[1]):  # without a table of cells x entries
+            out += items2[item, q] * abilities2[respondents, q]
+        return out
+
+    def item_of_cells(self, offsets, n_cells):
+        """Return the item of each cell of a sparse block."""
+        cells = self.xp.arange(n_cells)
+        return self.xp.searchsorted(offsets, cells, side="right") - 1
 
     def sum_by_item(self, cells, table, offsets, respondents):
         """Return sum over the cells of each item of cell times row of `table`."""
-        matrix = self._matrix(cells, offsets, respondents, len(table))
-        return (matrix @ table).astype(np.float64)
+        return self._matrix(cells, offsets, respondents, len(table)) @ table
 
     def sum_by_respondent(self, cells, table, offsets, respondents, n_respondents):
         """Return sum over the cells of each respondent of cell times item row."""
@@ -154,7 +161,6 @@ class ArrayKernels:
         return (matrix.T @ table).astype(np.float64)
 
     def _matrix(self, cells, offsets, respondents, n_respondents):
-        xp = self.xp
         shape = (len(offsets) - 1, n_respondents)
-        parts = (cells, xp.asarray(respondents), xp.asarray(offsets))
-        return self._csr(parts, shape=shape)
+        # cuSPARSE wants 32-bit places, which a block of cells never exceeds
+        return self._csr((cells, respondents, offsets.astype(np.int32)), shape=shape)

@@ -119,6 +119,7 @@ class AnswerLog:
         """Say that the next answers come from one run; return its provenance row."""
         if not respondent:
             raise FileFormatError(f"{path}: no name of a model in the log")
+        _refuse_half_characters(respondent, path)
         if not self._paths or self._paths[-1] != path:
             self._paths.append(path)
         row = {"file": str(path), "respondent": respondent, "task": task, **facts}
@@ -155,6 +156,7 @@ class AnswerLog:
         code = self._items.setdefault(item, len(self._items))
         where = (run["task"], item if key is None else key)
         if code == len(self._task_of):
+            _refuse_half_characters(item, run["file"])
             self._task_of.append(where)
         elif self._task_of[code] != where or (
             type(self._task_of[code][1]) is not type(where[1])
@@ -270,6 +272,16 @@ class AnswerLog:
                 stacklevel=stacklevel,
             )
         return messages
+
+
+def _refuse_half_characters(text: str, path) -> None:
+    """Refuse a lone surrogate, which JSON can write and no file can hold."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise FileFormatError(
+            f"{path}: the id {ascii(text)} is no text (half of a surrogate pair)"
+        ) from None
 
 
 def to_score(value, where: str) -> float:

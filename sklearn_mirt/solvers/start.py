@@ -2,23 +2,23 @@
 
 import numpy as np
 
-from sklearn_mirt.kernels.blocks import cells_operator, on_device
+from sklearn_mirt.kernels.blocks import cells_operator
 
 _EXACT = 500  # respondents up to which the Gram matrix is decomposed in full
 _SUBSPACE_ITERATIONS = 8
 _OVERSAMPLING = 8
 
 
-def spectral_start(data, n_dims, answered, kernels, runner):
+def spectral_start(blocks, n_dims, answered, kernels, runner):
     """Return abilities (n_respondents, n_dims) of unit variance in each dimension.
 
     They are the leading left singular vectors of the answers, standardised by item, 0
     where missing. With many respondents by subspace iteration (Halko, Martinsson & Tropp
     2011, algorithm 4.4), whose start is seeded. The variance is that of the respondents
-    with answers, the boolean array `answered`; the others start at 0.
+    with answers, the boolean array `answered`; the others start at 0. The blocks of
+    answers are on the device.
     """
-    n = data.n_respondents
-    blocks = [on_device(block, kernels) for block in data.blocks(kernels.block_cells)]
+    n = len(answered)
     rate = np.concatenate(
         [part for part in runner.map(_rate_block, blocks, n, kernels)]
     )

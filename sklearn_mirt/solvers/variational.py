@@ -129,7 +129,9 @@ class _Fit:
         self.observed = item_weight > 0
         self.answered = respondent_weight > 0
         self.n_answers = item_weight.sum()
-        self.floor = design.guessing if np.any(design.guessing) else None
+        there = kernels.asarray
+        self.floor = there(design.guessing) if np.any(design.guessing) else None
+        self.groups, self.observed_there = there(design.groups), there(self.observed)
         self.counts = np.bincount(
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
@@ -144,7 +146,7 @@ class _Fit:
 
     def _cold_start(self):
         d, n_items = self.n_dims, self.data.n_items
-        mean = spectral_start(self.data, d, self.answered, self.kernels, self.runner)
+        mean = spectral_start(self.blocks, d, self.answered, self.kernels, self.runner)
         second = packing.pack(0.5 * np.eye(d + 1))
         return _State(
             self._items(np.zeros((n_items, d + 1)), np.tile(second, (n_items, 1))),
@@ -237,11 +239,11 @@ class _Fit:
             abilities,
             owed,
             state.carry,
-            None if self.floor is None else there(self.floor),
+            self.floor,
             there(precision),
             there(linear),
-            there(self.design.groups),
-            there(self.observed),
+            self.groups,
+            self.observed_there,
             self.design.positive_slopes,
         )
 
