@@ -118,7 +118,7 @@ def benchmark_table(benchmarks) -> Table:
 
 
 def _p_value(row, dim: str) -> float:
-    """Adjusted p-value of a row, the plain one where there is no other."""
+    """Return the adjusted p-value of a row, the plain one where there is no other."""
     return row.get(f"q_{dim}", row.get(f"p_{dim}", np.nan))
 
 
