@@ -1,4 +1,4 @@
-"""Held-out answers: does the model of an audit predict what it has not seen?
+"""Held-out answers: whether the model of an audit predicts what it has not seen.
 
 Cells are held out at random, the model is fitted again to the rest, from a cold start,
 and both the model and the baselines predict the cells left out. A model that does not

@@ -184,3 +184,5 @@ def _report(audit, notes: list[str], about: dict, out: Path, as_json: bool) -> N
     for finding in audit.findings:
         screen.print(f"- {escape(finding)}", highlight=False, soft_wrap=True)
     typer.echo(f"wrote {', '.join(written)} to {out}")
+    if "report.html" in written:
+        typer.echo(f"open {out / 'report.html'} in a browser; it needs no network")

@@ -157,7 +157,9 @@ class AbilityDisplay:
 
 
 def tie_sets(value, error, reach):
-    """Return numbers of the runs of a falling sequence that do not differ from their first.
+    """Return the number of the run that each of a falling sequence is in.
+
+    A run ends where the difference from its first exceeds its error.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ class BenchmarkHeatmapDisplay:
         Pearson r between the respondents' mean scores and their abilities; NaN where it
         is not defined.
     p_values : array-like of shape (n_benchmarks, n_dims), default=None
-        Drawn as stars: * below .05, ** below .01, *** below .001.
+        Drawn as stars: one below .05, two below .01, three below .001.
     benchmarks : sequence of str
         Row names.
     dims : sequence of str
