@@ -127,7 +127,7 @@ def run(line, work):
         text=True,
     )
     seconds = time.perf_counter() - start
-    text = "\n".join(x.rstrip() for x in result.stdout.rstrip().splitlines())
+    text = "\n".join(x.rstrip() for x in result.stdout.strip("\n").splitlines())
     if result.returncode:
         text += f"\n(exit status {result.returncode})"
     return text, seconds

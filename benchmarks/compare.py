@@ -1,6 +1,6 @@
 """Set two result files of run.py side by side; exit 1 where the second is slower.
 
-    python benchmarks/compare.py results/base.json results/head.json --slower 1.3
+python benchmarks/compare.py results/base.json results/head.json --slower 1.3
 """
 
 import argparse

@@ -3,10 +3,11 @@
     python benchmarks/run.py --problems S3 S4 --libraries sklearn_mirt factor_analysis
     python benchmarks/run.py                       # everything that is installed
 
-A package in an environment of its own is run with ``--python PATH``. Each row is a fresh
-process: first fit (imports and compilation in it) apart from the repeats, CPU and wall
-seconds, peak resident memory, accuracy and log loss on held-out cells. On a busy machine
-trust CPU seconds. Rows go to a JSON file; compare.py sets two such files side by side.
+A package in an environment of its own is run with ``--python PATH``. Each row is a
+fresh process: first fit (imports and compilation in it) apart from the repeats, CPU
+and wall seconds, peak resident memory, accuracy and log loss on held-out cells. On a
+busy machine trust CPU seconds. Rows go to a JSON file; compare.py sets two such files
+side by side.
 """
 
 import argparse
@@ -86,7 +87,8 @@ def in_process(problem, library, options):
 def table(rows):
     """Return the rows as a Markdown table."""
     lines = [
-        "| problem | package | CPU s: min / median / max | first fit, CPU s | wall s, min "
+        "| problem | package | CPU s: min / median / max | first fit, CPU s "
+        "| wall s, min "
         "| peak MiB | held-out log loss | accuracy | note |",
         "|" + "---|" * 9,
     ]

@@ -19,6 +19,14 @@ from rich.text import Text
 from sklearn_mirt.plots import significance_stars
 
 
+def _progress(columns) -> Progress:
+    """Return a bar on the error stream that shows only if that is a terminal."""
+    screen = Console(stderr=True)
+    return Progress(
+        *columns, console=screen, transient=True, disable=not screen.is_terminal
+    )
+
+
 @contextmanager
 def progress_bar(label: str):
     """Show a bar on the error stream, if that is a terminal, while the body runs.
@@ -27,7 +35,7 @@ def progress_bar(label: str):
     Without callbacks the bar pulses.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with _progress(columns) as progress:
         yield _Passes(progress, progress.add_task(label, total=None), label)
 
 
@@ -40,7 +48,7 @@ def byte_bar(label: str):
         DownloadColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with _progress(columns) as progress:
         task = progress.add_task(label, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
@@ -54,7 +62,7 @@ def step_bar(label: str, total: int):
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with _progress(columns) as progress:
         task = progress.add_task(label, total=total)
         yield lambda done, text: progress.update(task, completed=done, description=text)
 
@@ -118,7 +126,7 @@ def benchmark_table(benchmarks) -> Table:
 
 
 def _p_value(row, dim: str) -> float:
-    """Return the adjusted p-value of a row, the plain one where there is no other."""
+    """Return the adjusted p-value of a row, or the plain one."""
     return row.get(f"q_{dim}", row.get(f"p_{dim}", np.nan))
 
 

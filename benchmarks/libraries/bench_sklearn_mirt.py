@@ -1,4 +1,4 @@
-"""This package, with its defaults; `SKLEARN_MIRT_JOBS` threads."""
+"""Ours, with its defaults; `SKLEARN_MIRT_JOBS` threads."""
 
 import os
 

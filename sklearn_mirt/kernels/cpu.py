@@ -372,21 +372,10 @@ _LANES = 32
 
 
 @jit
-def _add_product(out, a, b):
-    for i in range(out.shape[0]):
-        out[i] += a[i] * b[i]
-
-
-@jit
-def _subtract_product(out, a, b):
-    for i in range(out.shape[0]):
-        out[i] -= a[i] * b[i]
-
-
-@jit
-def _scale(out, a):
-    for i in range(out.shape[0]):
-        out[i] *= a[i]
+def _add_product(out, o, a, p, b, q, sign):
+    """Add sign a[p] b[q] to the row out[o]."""
+    for lane in range(out.shape[1]):  # rows as views would take seconds to compile
+        out[o, lane] += sign * a[p, lane] * b[q, lane]
 
 
 @jit
@@ -409,17 +398,20 @@ def _store(lanes, start, stop, rows):
 
 @jit
 def _factor(low, inverse_diagonal, product):
-    """Cholesky factor of packed matrices in place, with 1 / diagonal and its product."""
-    product[:] = 1.0
+    """Cholesky factors of packed matrices in place; 1 / diagonal and its product."""
+    n_lanes = low.shape[1]
+    for lane in range(n_lanes):
+        product[lane] = 1.0
     for p in range(inverse_diagonal.shape[0]):
         row = p * (p + 1) // 2
         for q in range(p + 1):
             other = q * (q + 1) // 2
             for r in range(q):
-                _subtract_product(low[row + q], low[row + r], low[other + r])
+                _add_product(low, row + q, low, row + r, low, other + r, -1.0)
             if q < p:
-                _scale(low[row + q], inverse_diagonal[q])
-        for lane in range(low.shape[1]):
+                for lane in range(n_lanes):
+                    low[row + q, lane] *= inverse_diagonal[q, lane]
+        for lane in range(n_lanes):
             diagonal = np.sqrt(low[row + p, lane])
             low[row + p, lane] = diagonal
             inverse_diagonal[p, lane] = 1.0 / diagonal
@@ -429,37 +421,44 @@ def _factor(low, inverse_diagonal, product):
 @jit
 def _invert_factor(low, inverse_diagonal, inverse):
     """Inverse of packed lower triangular matrices."""
+    n_lanes = low.shape[1]
     for p in range(inverse_diagonal.shape[0]):
         row = p * (p + 1) // 2
-        inverse[row + p] = inverse_diagonal[p]
+        for lane in range(n_lanes):
+            inverse[row + p, lane] = inverse_diagonal[p, lane]
         for q in range(p):
-            inverse[row + q] = 0.0
+            for lane in range(n_lanes):
+                inverse[row + q, lane] = 0.0
             for r in range(q, p):
-                other = r * (r + 1) // 2
-                _subtract_product(inverse[row + q], low[row + r], inverse[other + q])
-            _scale(inverse[row + q], inverse_diagonal[p])
+                other = r * (r + 1) // 2 + q
+                _add_product(inverse, row + q, low, row + r, inverse, other, -1.0)
+            for lane in range(n_lanes):
+                inverse[row + q, lane] *= inverse_diagonal[p, lane]
 
 
 @jit
 def _square_inverse(inverse, k, out):
     """Write inverse' inverse, packed."""
-    out[:] = 0.0
     for p in range(k):
         for q in range(p + 1):
             entry = p * (p + 1) // 2 + q
+            for lane in range(out.shape[1]):
+                out[entry, lane] = 0.0
             for r in range(p, k):
                 row = r * (r + 1) // 2
-                _add_product(out[entry], inverse[row + p], inverse[row + q])
+                _add_product(out, entry, inverse, row + p, inverse, row + q, 1.0)
 
 
 @jit
 def _times(matrix, vector, out):
     """Write packed symmetric matrix times vector."""
-    out[:] = 0.0
     for p in range(vector.shape[0]):
+        for lane in range(out.shape[1]):
+            out[p, lane] = 0.0
         for q in range(vector.shape[0]):
             high, low = max(p, q), min(p, q)
-            _add_product(out[p], matrix[high * (high + 1) // 2 + low], vector[q])
+            entry = high * (high + 1) // 2 + low
+            _add_product(out, p, matrix, entry, vector, q, 1.0)
 
 
 @jit

@@ -5,8 +5,8 @@ After two passes x0 -> x1 -> x2 the fit jumps to
     x0 + 2 s (x1 - x0) + s^2 (x2 - 2 x1 + x0),   s = |x1 - x0| / |x2 - 2 x1 + x0|
 
 (Varadhan & Roland 2008, Scandinavian Journal of Statistics 35, scheme S3), from where a
-pass brings the items along. The slow directions of the fit are those of the learned prior
-and of the abilities, so nothing of the size of the items has to be extrapolated.
+pass brings the items along. The slow directions of the fit are those of the learned
+prior and of the abilities, so nothing of the size of the items has to be extrapolated.
 """
 
 from dataclasses import replace

@@ -1,0 +1,50 @@
+"""Count packed and scalar floating-point instructions in the compiled kernels.
+
+A kernel that the compiler did not vectorise shows scalar instructions only.
+
+    python benchmarks/instructions.py
+"""
+
+import os
+import re
+import tempfile
+
+# numba shows the code of what it compiles, not of what it finds in its cache
+os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp()
+
+import numpy as np
+
+from sklearn_mirt import MIRTTransformer
+from sklearn_mirt.datasets import make_responses
+from sklearn_mirt.kernels import cpu
+
+_ARITHMETIC = r"\bv?(?:add|sub|mul|div|sqrt|max|min|fn?m(?:add|sub)\w*?)"
+PACKED = re.compile(_ARITHMETIC + r"p[sd]\b")
+SCALAR = re.compile(_ARITHMETIC + r"s[sd]\b")
+KERNELS = ("_terms", "_weighted_terms", "_centre", "_solve_gaussian", "_gather_dot")
+
+
+def counts():
+    """Return {kernel: (packed, scalar)} over all compiled signatures."""
+    found = {}
+    for name in KERNELS:
+        text = "\n".join(getattr(cpu, name).inspect_asm().values())
+        if text:
+            found[name] = len(PACKED.findall(text)), len(SCALAR.findall(text))
+    return found
+
+
+def main():
+    X = make_responses(40, 100, random_state=0).responses
+    weights = np.ones(X.shape)
+    for dtype in ("float32", "float64"):
+        MIRTTransformer(2, dtype=dtype, max_iter=3, tol=1.0).fit(X)
+    square, scores = np.ones(X.shape), np.ones(X.shape, dtype=np.int8)
+    cpu.CpuKernels().cell_terms(square, scores, weights)
+    print("| kernel | packed | scalar |\n|---|---|---|")
+    for name, (packed, scalar) in counts().items():
+        print(f"| {name} | {packed} | {scalar} |")
+
+
+if __name__ == "__main__":
+    main()

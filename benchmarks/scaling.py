@@ -1,0 +1,107 @@
+"""Time of a pass against respondents, items, dimensions, share observed and threads.
+
+Each line varies one thing; the exponent is the slope of log time on log size. Times are
+CPU seconds of ten passes (wall seconds for threads). Writes a Markdown page.
+
+    python benchmarks/scaling.py --out docs/speed.md         # some minutes
+    python benchmarks/scaling.py --small                     # seconds, to try it
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+from limit import answers, exponential_time, limit, pass_time, product_rate
+
+from sklearn_mirt.data import ResponseData
+from sklearn_mirt.solvers.base import ItemDesign
+from sklearn_mirt.solvers.variational import VariationalSolver
+
+
+def exponent(sizes, times):
+    """Return the slope of log time on log size."""
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def sparse_answers(n, p, share, seed=0):
+    """Return answers of which a share is observed."""
+    rng = np.random.default_rng(seed)
+    cells = np.flatnonzero(rng.random(n * p) < share)
+    y = rng.integers(0, 2, len(cells)).astype(np.int8)
+    return ResponseData.from_long(cells // p, cells % p, y)
+
+
+def wall(data, n_jobs, repeats=7, n_passes=6):
+    """Return the least wall seconds of a short fit."""
+    design = ItemDesign(
+        np.zeros(data.n_items, dtype=int), np.array(["all"]), np.zeros(data.n_items)
+    )
+    solver = VariationalSolver(n_passes, -1.0, "float32", n_jobs=n_jobs)
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        solver.solve(data, 2, design)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def studies(small):
+    """Yield title, names of the sizes, sizes, times."""
+    unit = 20 if small else 1
+    ends = [300, 1000, 3000, 10_000, 30_000]
+    sizes = [max(n // unit, 20) for n in ends]
+    times = [pass_time(answers(n, 1000 // unit, 2), 2) for n in sizes]
+    yield "respondents (1,000 items, 2 dimensions)", sizes, times
+    times = [pass_time(answers(100, n, 2), 2) for n in sizes]
+    yield "items (100 respondents, 2 dimensions)", sizes, times
+    dims = [1, 2, 4, 8]
+    times = [pass_time(answers(100, 20_000 // unit, d), d) for d in dims]
+    yield "dimensions (100 x 20,000)", dims, times
+    shares = [0.001, 0.003, 0.01, 0.03, 0.1]
+    n = 30_000 // unit
+    data = [sparse_answers(n, 500, share) for share in shares]
+    times = [pass_time(part, 2) for part in data]
+    cells = [part.n_observed for part in data]
+    yield "answers observed (30,000 x 500, 0.1% to 10%)", cells, times
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    rate, exponential = product_rate(), exponential_time()
+    lines = ["# Speed", "", "Written by `benchmarks/scaling.py`.", ""]
+    lines += [
+        f"One core: {2e-9 * rate:.0f} Gflop/s in float32 products, "
+        f"{1e9 * exponential:.2f} ns per exponential. A pass over the answers takes:",
+        "",
+        "| against | sizes | ms per pass | exponent |",
+        "|---|---|---|---|",
+    ]
+    for title, sizes, times in studies(options.small):
+        shown = ", ".join(f"{1e3 * t:.3g}" for t in times)
+        named = ", ".join(f"{n:,}" for n in sizes)
+        slope = exponent(sizes, times)
+        lines.append(f"| {title} | {named} | {shown} | {slope:.2f} |")
+        print(lines[-1], flush=True)
+    n_items = 2000 if options.small else 60_000
+    data = answers(100, n_items, 2)
+    found = pass_time(data, 2) / (100 * n_items)
+    least = limit(2, rate, exponential)
+    lines += [
+        "",
+        f"At 100 x {n_items:,} with 2 dimensions a pass takes {1e9 * found:.1f} ns per "
+        f"cell, {found / least:.1f} times the limit of this machine "
+        f"({1e9 * least:.1f} ns: `benchmarks/limit.py`).",
+        "",
+        f"Two threads: {wall(data, 1) / wall(data, 2):.2f} times as fast as one.",
+    ]
+    print("\n".join(lines[-4:]))
+    if options.out:
+        options.out.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
