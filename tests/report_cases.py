@@ -1,9 +1,12 @@
 """Small audits for the tests of the report."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
-from sklearn_mirt import audit_benchmarks
+from sklearn_mirt import ResponseData, audit_benchmarks
 from sklearn_mirt.datasets import make_benchmark_suite, make_responses
 
 HOSTILE = (
@@ -51,4 +54,24 @@ def hostile_audit():
     )
     return audit_benchmarks(
         pd.DataFrame(table, people, ids), items=items, held_out=0.1, n_bootstrap=10
+    )
+
+
+def enlarged(audit, n_items, n_respondents):
+    """Audit whose item table is repeated to a size; answers are drawn at random."""
+    rng = np.random.default_rng(0)
+    place = np.arange(n_items) % len(audit.items)
+    items = audit.items.iloc[place].copy()
+    items.index = [f"{name} copy {j}" for j, name in enumerate(items.index)]
+    items["text"] = "A text of some length. " * 5
+    model = copy(audit.estimator)
+    for name in ("slopes_", "intercepts_", "guessing_", "item_covariances_", "items_"):
+        setattr(model, name, getattr(model, name)[place])
+    table = rng.integers(0, 2, (n_respondents, n_items)).astype(float)
+    return replace(
+        audit,
+        items=items,
+        estimator=model,
+        responses=ResponseData.from_wide(table),
+        abilities=audit.abilities.iloc[np.arange(n_respondents) % len(audit.abilities)],
     )

@@ -16,7 +16,7 @@ from sklearn_mirt.report.measures import (
 MOST_PACKED_BYTES = 9_000_000
 _MOST_CELLS = 60_000_000
 _LONGEST_TEXT = 2_000
-_MOST_TEXT = 6_000_000
+_MOST_TEXT = 10_000_000
 _LEVELS = 250  # of a score between wrong and right
 _MISSING = 255
 
