@@ -242,9 +242,9 @@ class SelectionCurveDisplay:
             by_size = rows.groupby("n_items")[metric]
             mean, error = by_size.mean(), by_size.sem().fillna(0)
             ax.errorbar(
-                mean.index,
-                mean,
-                yerr=error,
+                mean.index.to_numpy(),
+                mean.to_numpy(float),
+                yerr=error.to_numpy(float),
                 fmt=("o-", "s--", "^-.", "D:")[k % 4],
                 capsize=3,
                 color=COLOURS[k % len(COLOURS)],
