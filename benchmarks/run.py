@@ -4,10 +4,10 @@
     python benchmarks/run.py                       # everything that is installed
 
 A package in an environment of its own is run with ``--python PATH``. Each row is a
-fresh process: first fit (imports and compilation in it) apart from the repeats, CPU
-and wall seconds, peak resident memory, accuracy and log loss on held-out cells. On a
-busy machine trust CPU seconds. Rows go to a JSON file; compare.py sets two such files
-side by side.
+fresh process: first fit (imports and compilation in it) apart from the repeats, CPU and
+wall seconds of the fit alone, peak resident memory up to its end, accuracy and log loss
+on held-out cells. On a busy machine trust CPU seconds. Rows go to a JSON file; compare.py
+sets two such files side by side.
 """
 
 import argparse
@@ -42,7 +42,8 @@ def measure(problem_name, library, repeats):
         else:
             wall.append(spent[0])
             cpu.append(spent[1])
-    p = np.clip(found.probability[problem.test], 1e-6, 1 - 1e-6)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    p = np.clip(found.probability()[problem.test], 1e-6, 1 - 1e-6)
     loss = -np.log(np.where(problem.y == 1, p, 1 - p)).mean()
     return {
         "problem": problem_name,
@@ -51,7 +52,7 @@ def measure(problem_name, library, repeats):
         "wall": sorted(wall or [first[0]]),
         "cpu": sorted(cpu or [first[1]]),
         "full_seconds": found.full_seconds,
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_mib": peak / 1024,
         "log_loss": float(loss),
         "accuracy": float(np.mean((p > 0.5) == (problem.y == 1))),
         "note": found.note,
@@ -88,8 +89,7 @@ def table(rows):
     """Return the rows as a Markdown table."""
     lines = [
         "| problem | package | CPU s: min / median / max | first fit, CPU s "
-        "| wall s, min "
-        "| peak MiB | held-out log loss | accuracy | note |",
+        "| wall s, min | peak MiB | held-out log loss | accuracy | note |",
         "|" + "---|" * 9,
     ]
     for row in rows:

@@ -1,10 +1,11 @@
 """One adapter per package, all with the same signature.
 
 ``bench_<name>.fit(X, n_dims, groups)`` takes int8 answers (n_respondents, n_items),
--1 where missing, and returns a :class:`Fit`. An adapter imports its package inside
-`fit`, so that an absent one is a reason to skip it and nothing else.
+-1 where missing, and returns a :class:`Fit`. An adapter imports its package inside `fit`, so
+that an absent one is a reason to skip it and nothing else.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -29,15 +30,16 @@ class Fit:
 
     Parameters
     ----------
-    probability : array (n_respondents, n_items)
-        Of a right answer, in every cell.
+    probability : function without arguments
+        Returns the probability of a right answer in every cell, an array
+        (n_respondents, n_items); called outside the time that is taken.
     note : str
         Passes, epochs; what was left out.
     full_seconds : float or None
         CPU seconds of the published recipe where it was extrapolated from fewer epochs.
     """
 
-    probability: np.ndarray
+    probability: Callable[[], np.ndarray]
     note: str = ""
     full_seconds: float | None = None
 

@@ -10,6 +10,10 @@ def fit(X, n_dims, groups):
 
     i, j = np.nonzero(X >= 0)
     model = AdditiveClassifier().fit(np.column_stack([i, j]), X[i, j])
-    cells = np.column_stack([axis.ravel() for axis in np.indices(X.shape)])
-    chance = model.predict_proba(cells)[:, list(model.classes_).index(1)]
-    return Fit(chance.reshape(X.shape))
+
+    def probability():
+        cells = np.column_stack([axis.ravel() for axis in np.indices(X.shape)])
+        chance = model.predict_proba(cells)[:, list(model.classes_).index(1)]
+        return chance.reshape(X.shape)
+
+    return Fit(probability)

@@ -12,5 +12,8 @@ def fit(X, n_dims, groups):
     mean = (X * seen).sum(0) / np.maximum(seen.sum(0), 1)
     model = FactorAnalysis(n_dims, svd_method="randomized", random_state=0)
     theta = model.fit_transform(np.where(seen, X, mean))
-    chance = np.clip(theta @ model.components_ + model.mean_, 0.01, 0.99)
-    return Fit(chance, f"{model.n_iter_} iterations")
+
+    def probability():
+        return np.clip(theta @ model.components_ + model.mean_, 0.01, 0.99)
+
+    return Fit(probability, f"{model.n_iter_} iterations")

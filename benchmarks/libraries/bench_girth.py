@@ -12,7 +12,7 @@ def fit(X, n_dims, groups):
     answers = np.where(X < 0, INVALID_RESPONSE, X.astype(int)).T
     found = multidimensional_twopl_mml(answers, n_dims)
     a, d = np.asarray(found["Discrimination"]), np.asarray(found["Difficulty"])
-    return Fit(sigmoid(_modes(X, a, d) @ a.T + d))
+    return Fit(lambda: sigmoid(_modes(X, a, d) @ a.T + d))
 
 
 def _modes(X, a, d, n_steps=30):

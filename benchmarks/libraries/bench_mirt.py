@@ -11,4 +11,6 @@ def fit(X, n_dims, groups):
         answers, model="2PL", n_factors=n_dims, compute_standard_errors=False
     )
     theta = mirt.fscores(found, answers, method="EAP").theta
-    return Fit(found.model.probability(theta), f"{found.n_iterations} iterations")
+    return Fit(
+        lambda: found.model.probability(theta), f"{found.n_iterations} iterations"
+    )

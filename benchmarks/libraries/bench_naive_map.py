@@ -32,4 +32,4 @@ def fit(X, n_dims, groups):
         objective, np.concatenate(start), jac=True, method="L-BFGS-B", options=options
     )
     theta, a, b = parts(found.x)
-    return Fit(sigmoid(theta @ a.T + b), f"{found.nit} iterations")
+    return Fit(lambda: sigmoid(theta @ a.T + b), f"{found.nit} iterations")

@@ -46,6 +46,6 @@ def fit(X, n_dims, groups):
     found = trainer.last_params
     a, b = (np.asarray(found[k], float).reshape(-1, n_dims) for k in ("disc", "diff"))
     theta = np.asarray(found["ability"], float).reshape(-1, n_dims)
-    chance = sigmoid(theta @ a.T - (a * b).sum(1))
     note = f"{epochs} epochs, {epoch:.2f} s each"
-    return Fit(chance, note, set_up + RECIPE * epoch)
+    seconds = set_up + RECIPE * epoch
+    return Fit(lambda: sigmoid(theta @ a.T - (a * b).sum(1)), note, seconds)

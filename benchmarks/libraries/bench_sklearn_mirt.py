@@ -11,4 +11,4 @@ def fit(X, n_dims, groups):
     jobs = int(os.environ.get("SKLEARN_MIRT_JOBS", 1))
     answers = with_nan(X)
     model = MIRTTransformer(n_dims, item_groups=groups, n_jobs=jobs).fit(answers)
-    return Fit(model.expected_scores(answers), f"{model.n_iter_} passes")
+    return Fit(lambda: model.expected_scores(answers), f"{model.n_iter_} passes")

@@ -12,4 +12,5 @@ def fit(X, n_dims, groups):
     model = theta.fit(answers, "2PL")
     ability, _ = model.score(answers, method="EAP")
     a, b = np.asarray(model.a), np.asarray(model.b)
-    return Fit(sigmoid(a * (np.asarray(ability)[:, None] - b)), "1 dimension")
+    ability = np.asarray(ability)[:, None]
+    return Fit(lambda: sigmoid(a * (ability - b)), "1 dimension")

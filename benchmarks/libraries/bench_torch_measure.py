@@ -14,5 +14,5 @@ def fit(X, n_dims, groups):
     model = LogisticFM(*X.shape, n_factors=n_dims)
     trace = model.fit(torch.tensor(X.astype(np.float32)), method="mle", verbose=False)
     a, theta = model.loadings.numpy(), model.ability.numpy()
-    chance = sigmoid(theta @ a.T - model.difficulty.numpy())
-    return Fit(chance, f"{len(trace['losses'])} epochs")
+    d = -model.difficulty.numpy()
+    return Fit(lambda: sigmoid(theta @ a.T + d), f"{len(trace['losses'])} epochs")
