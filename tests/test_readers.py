@@ -443,6 +443,19 @@ def test_opencompass_results(tmp_path):
     }
 
 
+def test_another_verdict_of_a_question_does_not_stand_in(tmp_path):
+    path = tmp_path / "results" / "m" / "t.json"
+    path.parent.mkdir(parents=True)
+    details = {"0": {"correct": False}, "1": {"is_long": True}}
+    path.write_text(json.dumps({"details": details}))
+    with pytest.raises(FileFormatError, match="no verdict for item 't/1'"):
+        read_responses(tmp_path)
+    assert read_responses(tmp_path, errors="missing").data.n_observed == 1
+    path.write_text('{"details": {"0": {"a\\ud800": true}}}')
+    with pytest.raises(FileFormatError, match="half of a surrogate pair"):
+        read_responses(tmp_path)
+
+
 def test_opencompass_without_verdicts_is_refused(tmp_path):
     path = tmp_path / "predictions" / "m" / "gsm8k.json"
     path.parent.mkdir(parents=True)

@@ -224,6 +224,16 @@ class AnswerLog:
             {"benchmark": tasks, "doc_id": np.array(keys, dtype=object)}, index=index
         )
 
+    def provenance_table(self):
+        """Return `provenance` as a DataFrame, one row per run."""
+        import pandas as pd
+
+        for row in self.provenance:
+            for value in row.values():
+                if isinstance(value, str):
+                    _refuse_half_characters(value, row["file"])
+        return pd.DataFrame(self.provenance)
+
     def _refuse_repeats(self, respondent, item, lines):
         code = respondent * len(self._items) + item
         order = np.argsort(code, kind="stable")
@@ -280,7 +290,7 @@ def _refuse_half_characters(text: str, path) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError:
         raise FileFormatError(
-            f"{path}: the id {ascii(text)} is no text (half of a surrogate pair)"
+            f"{path}: {ascii(text)} is no text (half of a surrogate pair)"
         ) from None
 
 
