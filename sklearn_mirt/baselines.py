@@ -185,7 +185,7 @@ class AdditiveClassifier(_Baseline):
     ----------
     max_iter : int, default=200
         Largest number of passes.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Stop when no effect moves by more, in logits.
 
     Attributes
@@ -205,11 +205,15 @@ class AdditiveClassifier(_Baseline):
     curvatures (Laplace approximation; Breslow & Clayton 1993, JASA 88).
     """
 
-    def __init__(self, max_iter=200, tol=1e-4):
+    def __init__(self, max_iter=200, tol=1e-3):
         self.max_iter = max_iter
         self.tol = tol
 
     def _fit_cells(self, respondent, item, scores, weights):
+        # imported here: it compiles, which an import of the package must not
+        from sklearn_mirt.kernels.cpu import logistic_sums
+
+        cells = (respondent, item, scores, weights)
         mean = np.clip(np.average(scores, weights=weights), 1e-3, 1 - 1e-3)
         self.intercept_ = float(np.log(mean / (1 - mean)))
         effects = [np.zeros(self._n[0]), np.zeros(self._n[1])]
@@ -224,11 +228,9 @@ class AdditiveClassifier(_Baseline):
             self.n_iter_ = n_iter
             largest = 0.0
             for side in (0, 1):
-                eta = self.intercept_ + effects[0][respondent] + effects[1][item]
-                p = expit(eta)
-                n = len(effects[side])
-                gradient = np.bincount(codes[side], weights * (scores - p), n)
-                curvature = np.bincount(codes[side], weights * p * (1 - p), n)
+                gradient, curvature = logistic_sums(
+                    cells, effects, self.intercept_, side
+                )
                 curvature += 1 / variances[side]
                 step = (gradient - effects[side] / variances[side]) / curvature
                 # a saturated answer has almost no curvature: bound the step
