@@ -2,8 +2,8 @@
 
 The limit is the matrix products of a pass at the measured rate of a large float32
 product, plus one vectorised exponential of every cell in each half pass. With D
-dimensions, K = D + 1 and L = K (K + 1) / 2, a half pass multiplies and adds 2 L + K times
-per cell.
+dimensions, K = D + 1 and L = K (K + 1) / 2, a half pass multiplies and adds 2 L + K
+times per cell.
 
     python benchmarks/limit.py [--respondents 100 --items 30000 --dims 2]
 

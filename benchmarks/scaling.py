@@ -127,8 +127,8 @@ def main():
         f"cell, {found / least:.1f} times the limit of this machine "
         f"({1e9 * least:.1f} ns: `benchmarks/limit.py`).",
         "",
-        f"Two threads do {threads:.2f} times the work of one; two processes at the same "
-        f"time did {processes:.2f} times (2.0 on two cores that nothing else uses).",
+        f"Two threads do {threads:.2f} times the work of one; two processes at the "
+        f"same time did {processes:.2f} times (2.0 where nothing else uses the cores).",
     ]
     print("\n".join(lines[-4:]))
     if options.out:

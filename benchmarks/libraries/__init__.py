@@ -1,8 +1,8 @@
 """One adapter per package, all with the same signature.
 
 ``bench_<name>.fit(X, n_dims, groups)`` takes int8 answers (n_respondents, n_items),
--1 where missing, and returns a :class:`Fit`. An adapter imports its package inside `fit`, so
-that an absent one is a reason to skip it and nothing else.
+-1 where missing, and returns a :class:`Fit`. An adapter imports its package inside
+`fit`, so that an absent one is a reason to skip it and nothing else.
 """
 
 from collections.abc import Callable

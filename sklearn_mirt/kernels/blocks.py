@@ -1,7 +1,7 @@
 """The block functions, written once for every backend.
 
-One pass over a block of items is three thin matrix products and one elementwise function
-per half pass. With packed second moments T = E[beta beta'] of the items and
+One pass over a block of items is three thin matrix products and one elementwise
+function per half pass. With packed second moments T = E[beta beta'] of the items and
 P = E[theta theta'] of the respondents (theta extended by 1),
 
     E[eta^2] = T . P      omega = w tanh(c / 2) / (2 c), c = sqrt(E[eta^2])
@@ -22,7 +22,7 @@ from sklearn_mirt.kernels import packing
 
 @dataclass(frozen=True, eq=False)
 class ItemState:
-    """Posterior of all items: means (J, K), float64, and packed second moments (J, L)."""
+    """Posterior of all items: means (J, K) and packed second moments (J, L)."""
 
     mean: np.ndarray
     second: np.ndarray

@@ -47,8 +47,8 @@ def fold_in(data, items, prior_covariance, *, device="cpu", n_jobs=None):
 def marginal_bounds(data, items, abilities, *, device="cpu", n_jobs=None):
     """Return a lower bound on log P(answers) of each respondent, in nats.
 
-    E[log P(answers | theta)] - KL(posterior || prior), with the Jaakkola-Jordan bound of
-    each answer; averaged over item uncertainty.
+    E[log P(answers | theta)] - KL(posterior || prior), with the Jaakkola-Jordan bound
+    of each answer; averaged over item uncertainty.
     """
     fold = _FoldIn(data, items, abilities.prior_covariance, get_kernels(device))
     covariance = packing.pack(abilities.covariances)

@@ -13,10 +13,10 @@ def spectral_start(blocks, n_dims, answered, kernels, runner):
     """Return abilities (n_respondents, n_dims) of unit variance in each dimension.
 
     They are the leading left singular vectors of the answers, standardised by item, 0
-    where missing. With many respondents by subspace iteration (Halko, Martinsson & Tropp
-    2011, algorithm 4.4), whose start is seeded. The variance is that of the respondents
-    with answers, the boolean array `answered`; the others start at 0. The blocks of
-    answers are on the device.
+    where missing. With many respondents by subspace iteration (Halko, Martinsson &
+    Tropp 2011, algorithm 4.4), whose start is seeded. The variance is that of the
+    respondents with answers, the boolean array `answered`; the others start at 0. The
+    blocks of answers are on the device.
     """
     n = len(answered)
     rate = np.concatenate(
@@ -61,7 +61,7 @@ def _rate_block(block, n_respondents, kernels):
 
 
 def _gram_block(block, table, rate, scale, kernels):
-    """Return Z' Z `table` of one block of standardised answers Z (items, respondents)."""
+    """Return Z' Z `table` of a block of standardised answers Z."""
     xp = kernels.xp
     cells = cells_operator(block, kernels, len(table))
     here = slice(block.start, block.stop)

@@ -7,8 +7,8 @@ Model, with beta_j = (a_j, d_j):
     theta_i ~ N(0, I)        beta_j ~ N(mu_g, Sigma_g), g the group of item j
 
 Polya-Gamma augmentation makes both conditionals Gaussian. A pass updates items given
-abilities and abilities given items (kernels/blocks.py), moves the abilities to mean 0 and
-average second moment I, carrying items and prior along, and re-estimates the prior.
+abilities and abilities given items (kernels/blocks.py), moves the abilities to mean 0
+and average second moment I, carrying items and prior along, and re-estimates the prior.
 
 References
 ----------
@@ -59,8 +59,8 @@ class VariationalSolver(Solver):
     tol : float
         Stop when a pass raises the bound by less, in nats per observed answer.
     dtype : {"auto", "float32", "float64"}
-        Type of the matrix products; sums across blocks are float64. "auto" takes float64
-        up to a million cells.
+        Type of the matrix products; sums across blocks are float64. "auto" takes
+        float64 up to a million cells.
     device : {"cpu", "cuda"}
     n_jobs : int or None
     accelerate : bool
@@ -180,10 +180,10 @@ class _Fit:
         """Pass until the bound settles; return whether it did.
 
         The bound of a state becomes known during the next pass. Two steps are no exact
-        ascent: a jump of the acceleration, and the empirical-Bayes step, which is shrunk.
-        Should the bound fall, the fit returns to the state before. After a jump it goes
-        on without it; when the bound had all but settled it stops at this summit; else
-        it goes on with the prior held, where every step is an exact ascent.
+        ascent: a jump of the acceleration, and the empirical-Bayes step, which is
+        shrunk. Should the bound fall, the fit returns to the state before. After a jump
+        it goes on without it; when the bound had all but settled it stops at this
+        summit; else it goes on with the prior held, where every step is an exact ascent.
         """
         jumps = Extrapolation() if np.isfinite(self.plain_passes) else None
         kept, learn_prior, settled = None, True, False
