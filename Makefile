@@ -1,6 +1,8 @@
 # Everything happens in a virtual environment in .venv; nothing is installed elsewhere.
 #     make demo    fit the synthetic benchmark suite and write its audit to demo-audit/
 #     make test    run the tests
+#     make plots   draw every display into docs/_build/plots/, to be looked at
+#     make docs    build the documentation into docs/_build/html/
 #     make lint    check style (ruff)
 #     make types   check types (mypy)
 #     make clean   remove the environment and everything built
@@ -14,7 +16,7 @@ PYTEST_ARGS ?=
 # One thread per process: the tests already run in several processes.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test lint types clean
+.PHONY: help demo test plots docs lint types clean
 
 help:
 	@sed -n 's/^#     //p' Makefile
@@ -31,12 +33,18 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/pip
 	$(PIP) --editable '.[$*]'
 	@touch $@
 
-demo: $(VENV)/.installed-cli,plot
+demo: $(VENV)/.installed-cli,plot,report
 	$(BIN)/sklearn-mirt demo --out demo-audit --force
-	@echo "The audit is in $(CURDIR)/demo-audit"
+	@echo "The audit is in $(CURDIR)/demo-audit; open report.html"
 
 test: $(VENV)/.installed-test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+plots: $(VENV)/.installed-docs
+	$(ONE_THREAD) MPLBACKEND=agg $(BIN)/python docs/contact_sheet.py docs/_build/plots
+
+docs: $(VENV)/.installed-docs
+	$(ONE_THREAD) MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
@@ -46,5 +54,5 @@ types: $(VENV)/.installed-lint
 	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) build dist demo-audit .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf docs/_build docs/auto_examples docs/generated $(VENV) build dist demo-audit .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,8 +1,8 @@
 """Held-out cells of real matrices: the model beside its baselines, as in BenchMIRT.
 
-Ten folds over (respondent, item) cells, seed 42, of which the first `--folds` are run;
-items with a training accuracy in (0.05, 0.95), decided on training cells only; priors by
-benchmark (category for mmlu_pro). Writes a Markdown table.
+Ten folds over (respondent, item) cells, seed 42, of which the first `--folds` are
+run; items with a training accuracy in (0.05, 0.95), decided on training cells only;
+priors by benchmark (category for mmlu_pro). Writes a Markdown table.
 
     SKLEARN_MIRT_DATA=... python benchmarks/held_out_cells.py --out docs/held_out.md
 """

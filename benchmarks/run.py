@@ -4,10 +4,10 @@
     python benchmarks/run.py                       # everything that is installed
 
 A package in an environment of its own is run with ``--python PATH``. Each row is a
-fresh process: first fit (imports and compilation in it) apart from the repeats, CPU and
-wall seconds of the fit alone, peak resident memory up to its end, accuracy and log loss
-on held-out cells. On a busy machine trust CPU seconds. Rows go to a JSON file;
-compare.py sets two such files side by side.
+fresh process: first fit (imports and compilation in it) apart from the repeats, CPU
+and wall seconds of the fit alone, peak resident memory up to its end, accuracy and
+log loss on held-out cells. On a busy machine trust CPU seconds. Rows go to a JSON
+file; compare.py sets two such files side by side.
 """
 
 import argparse

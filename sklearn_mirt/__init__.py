@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from sklearn_mirt.diagnostics import null_control
     from sklearn_mirt.dimensions import choose_dimensions
     from sklearn_mirt.files import read_items, read_responses
+    from sklearn_mirt.fit_statistics import (
+        global_fit,
+        item_fit,
+        likelihood_ratio,
+        person_zh,
+    )
     from sklearn_mirt.items import ItemParameters
     from sklearn_mirt.runs import compare_runs
     from sklearn_mirt.scoring import (
@@ -46,6 +52,9 @@ if TYPE_CHECKING:
         compare_scores,
     )
     from sklearn_mirt.selection import InformativeItemSelector
+    from sklearn_mirt.solvers.design import ExactModel
+    from sklearn_mirt.solvers.person_scores import score_respondents
+    from sklearn_mirt.solvers.quadrature import ExactSettings, fit_quadrature
     from sklearn_mirt.stability import dimension_stability
     from sklearn_mirt.transformer import MIRTTransformer
     from sklearn_mirt.uncertainty import bootstrap, combined_intervals
@@ -55,6 +64,8 @@ _HOME = {
     "Abilities": "abilities",
     "AdditiveClassifier": "baselines",
     "BenchmarkAudit": "audit",
+    "ExactModel": "solvers.design",
+    "ExactSettings": "solvers.quadrature",
     "FullScoreRegressor": "scoring",
     "GroupMeanScoreClassifier": "baselines",
     "InformativeItemSelector": "selection",
@@ -78,12 +89,18 @@ _HOME = {
     "compare_runs": "runs",
     "compare_scores": "scoring",
     "dimension_stability": "stability",
+    "fit_quadrature": "solvers.quadrature",
+    "global_fit": "fit_statistics",
+    "item_fit": "fit_statistics",
+    "likelihood_ratio": "fit_statistics",
     "load_item_bank": "bank",
     "null_control": "diagnostics",
+    "person_zh": "fit_statistics",
     "read_items": "files",
     "read_responses": "files",
     "recommend_size": "budgets",
     "save_item_bank": "bank",
+    "score_respondents": "solvers.person_scores",
     "selection_curve": "budgets",
     "summarize_curve": "budgets",
 }
@@ -93,6 +110,8 @@ __all__ = [
     "Abilities",
     "AdditiveClassifier",
     "BenchmarkAudit",
+    "ExactModel",
+    "ExactSettings",
     "FullScoreRegressor",
     "GroupMeanScoreClassifier",
     "InformativeItemSelector",
@@ -118,14 +137,19 @@ __all__ = [
     "compare_scores",
     "datasets",
     "dimension_stability",
+    "fit_quadrature",
+    "global_fit",
+    "item_fit",
+    "likelihood_ratio",
     "load_item_bank",
     "metrics",
-    "metrics",
     "null_control",
+    "person_zh",
     "read_items",
     "read_responses",
     "recommend_size",
     "save_item_bank",
+    "score_respondents",
     "selection_curve",
     "summarize_curve",
 ]

@@ -7,7 +7,8 @@ correlation has an interval, and is tested between halves of the items, where a 
 shares no answer with the abilities it is compared with.
 """
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from sklearn_mirt import audit_tables
 from sklearn_mirt.data import ResponseData
 from sklearn_mirt.diagnostics import null_control
 from sklearn_mirt.findings import Measure, Namer, Thresholds, describe
+from sklearn_mirt.heldout import held_out_predictions
+from sklearn_mirt.provenance import provenance
 from sklearn_mirt.stability import REPLICATES, item_halves
 from sklearn_mirt.transformer import MIRTTransformer
 from sklearn_mirt.uncertainty import bootstrap, respondent_codes
@@ -56,6 +59,12 @@ class BenchmarkAudit:
         items, its ceiling, and whether the dimension replicates (congruence over 0.95).
     bootstrap : Bootstrap or None
     null : NullControl or None
+    held_out : HeldOut or None
+        Answers held out and predicted, by the model and by baselines.
+    responses : ResponseData
+        The answers, for the report.
+    about : dict
+        Versions, settings, fingerprint of the answers, time: how it was made.
     """
 
     benchmarks: object
@@ -67,11 +76,64 @@ class BenchmarkAudit:
     dimensions: object = None
     bootstrap: object = None
     null: object = None
+    held_out: object = None
+    responses: object = None
+    about: object = None
 
     @property
     def findings(self):
         """Return the findings, in the order of the benchmarks."""
         return self.benchmarks["finding"].tolist()
+
+    def __repr__(self):
+        """Return sizes and findings, not whole tables."""
+        size = (
+            f"BenchmarkAudit({len(self.abilities)} respondents, {len(self.items)} "
+            f"items, {len(self.benchmarks)} benchmarks, {len(self.dimensions)} "
+            "dimensions)"
+        )
+        return "\n".join([size, *(f"- {finding}" for finding in self.findings)])
+
+    def __rich__(self):
+        """Return the table of benchmarks for a terminal (rich)."""
+        from sklearn_mirt.console import benchmark_table
+
+        return benchmark_table(self.benchmarks)
+
+    def _repr_html_(self):
+        """Return findings and heat map for a notebook; None without jinja2."""
+        from sklearn_mirt.report import notebook_html
+
+        try:
+            return notebook_html(self)
+        except ModuleNotFoundError:
+            return None
+
+    def to_html(self, path, *, title=None, texts=None):
+        """Write the report: one HTML file that needs nothing else and no network.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write; replaced if it is there.
+        title : str, default=None
+            Heading of the report.
+        texts : mapping or Series, default=None
+            Text of each item by id, shown in the item explorer; default: the column
+            "text" of the item table, if there was one.
+
+        Returns
+        -------
+        path : Path
+
+        Raises
+        ------
+        ModuleNotFoundError
+            jinja2 is not installed (``pip install 'sklearn-mirt[report]'``).
+        """
+        from sklearn_mirt.report import write_report
+
+        return write_report(self, path, title=title, texts=texts)
 
     def to_csv(self, folder):
         """Write each table to a CSV file of the folder, which must exist."""
@@ -91,6 +153,7 @@ def audit_benchmarks(
     n_halves=1,
     n_bootstrap=0,
     n_null=0,
+    held_out=0.0,
     thresholds=None,
     n_jobs=None,
     random_state=0,
@@ -126,6 +189,9 @@ def audit_benchmarks(
         ones of correlations.
     n_null : int, default=0
         Repeats of the analysis on answers permuted within items.
+    held_out : float in [0, 1), default=0.0
+        Share of the answers to hold out from one more fit, predicted by the model and
+        by baselines. 0 for none.
     thresholds : Thresholds, default=None
         When a finding is called saturated, reversed, mixed...
     n_jobs : int, default=None
@@ -162,6 +228,7 @@ def audit_benchmarks(
     """
     from sklearn.base import clone
 
+    start = time.perf_counter()
     data = responses
     if not isinstance(data, ResponseData):
         data = ResponseData.from_wide(data)
@@ -175,17 +242,26 @@ def audit_benchmarks(
         groups = dict(zip(data.items, labels["benchmark"], strict=True))
         model.set_params(item_groups=groups)
     model.fit(data)
-    sizes = {"n_halves": n_halves, "n_bootstrap": n_bootstrap, "n_null": n_null}
-    extras = _extra_fits(model, data, labels, sizes, random_state, progress)
-    return tabulate(
+    settings = {
+        "n_halves": n_halves,
+        "n_bootstrap": n_bootstrap,
+        "n_null": n_null,
+        "held_out": held_out,
+        "random_state": random_state,
+    }
+    extras = _extra_fits(model, data, labels, settings, progress)
+    audit = tabulate(
         model, data, labels, thresholds or Thresholds(), respondent_groups, **extras
     )
+    settings["respondent_groups"] = respondent_groups is not None
+    about = provenance(model, data, settings, time.perf_counter() - start)
+    return replace(audit, about=about)
 
 
-def _extra_fits(model, data, labels, sizes, random_state, progress):
-    """Halves, bootstrap and null control, each if asked for."""
+def _extra_fits(model, data, labels, sizes, progress):
+    """Halves, bootstrap, null control and held-out answers, each if asked for."""
     scales, _ = audit_tables.audit_scales(labels)
-    shared = {"random_state": random_state, "n_jobs": model.n_jobs}
+    shared = {"random_state": sizes["random_state"], "n_jobs": model.n_jobs}
     told = {"scales": scales, "progress": progress, **shared}
     fits = {}
     if sizes["n_halves"]:
@@ -196,6 +272,9 @@ def _extra_fits(model, data, labels, sizes, random_state, progress):
         )
     if sizes["n_null"]:
         fits["null"] = null_control(model, data, n_repeats=sizes["n_null"], **told)
+    if sizes["held_out"]:
+        share = sizes["held_out"]
+        fits["held_out"] = held_out_predictions(model, data, share=share, **shared)
     return fits
 
 
@@ -209,6 +288,7 @@ def tabulate(
     halves=None,
     replicates=None,
     null=None,
+    held_out=None,
 ):
     """Return the BenchmarkAudit of a fitted model.
 
@@ -223,6 +303,7 @@ def tabulate(
     halves : ItemHalves, default=None
     replicates : Bootstrap, default=None
     null : NullControl, default=None
+    held_out : HeldOut, default=None
     """
     import pandas as pd
 
@@ -254,6 +335,8 @@ def tabulate(
         audit_tables.dimension_table(model, names, halves, REPLICATES),
         replicates,
         null,
+        held_out,
+        data,
     )
 
 

@@ -12,7 +12,7 @@ from sklearn_mirt.correlations import (
 )
 from sklearn_mirt.design import sorted_codes
 
-_LABELS = ("benchmark", "subset", "category", "stated_dimension")
+_LABELS = ("benchmark", "subset", "category", "stated_dimension", "text")
 
 
 def dimension_columns(n_dims):

@@ -249,6 +249,21 @@ def load_item_bank(path) -> ItemBank:
         raise ItemBankError(f"{path}: a damaged item bank ({reason})") from error
 
 
+def is_item_bank(path) -> bool:
+    """Return whether a file begins as an item bank; it may still be damaged."""
+    path = Path(path)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(200)
+    if start[:4] != b"PAR1":
+        return FORMAT.encode() in start
+    try:
+        return _KEY in (_pyarrow()[1].read_schema(path).metadata or {})
+    except Exception:  # damaged bytes make pyarrow raise all kinds
+        return False
+
+
 def _check(bank: ItemBank) -> None:
     items = bank.items
     for name in ("slopes", "intercepts", "guessing", "covariances"):
@@ -332,7 +347,8 @@ def _read_json(path: Path) -> tuple[dict, dict]:
     try:
         document = json.loads(path.read_bytes())
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ItemBankError(f"neither JSON nor Parquet ({error})") from None
+        reason = " ".join(str(error).split())
+        raise ItemBankError(f"neither JSON nor Parquet ({reason})") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ItemBankError("JSON, but no item bank")
     columns = document.pop("items", {})
@@ -363,8 +379,11 @@ def _read_parquet(path: Path) -> tuple[dict, dict]:
     pa, parquet = _pyarrow()
     try:
         table = parquet.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise ItemBankError(f"not a Parquet file ({error})") from None
+        # without this, pyarrow reads beyond the buffers of a damaged file
+        table.validate(full=True)
+    except Exception as error:  # damaged bytes make pyarrow raise all kinds
+        reason = " ".join(str(error).split())
+        raise ItemBankError(f"not a Parquet file ({reason})") from None
     stored = (table.schema.metadata or {}).get(_KEY)
     if stored is None:
         raise ItemBankError("a Parquet table, but no item bank")

@@ -38,6 +38,10 @@ class _Baseline(LongAnswersMixin, ClassifierMixin, BaseEstimator):
         """
         check_parameters(self)
         data, self.classes_ = read_answers(self, X, y, sample_weight)
+        return self._fit_data(data)
+
+    def _fit_data(self, data):
+        """Fit checked data."""
         if data.n_observed == 0:
             raise ValueError("There are no answers: every score is missing")
         self.respondents_, self.items_ = data.respondents, data.items
@@ -65,6 +69,10 @@ class _Baseline(LongAnswersMixin, ClassifierMixin, BaseEstimator):
         j, unknown = code_ids(items, self.items_)
         right = self._right(i, j, unknown)
         return np.column_stack([1 - right, right])
+
+    def _right_of_cells(self, i, j):
+        """Return probabilities of cells of known respondents and items, by place."""
+        return self._right(i, j, np.empty(0, dtype=object))
 
     @property
     def _n(self):

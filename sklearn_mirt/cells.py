@@ -74,7 +74,7 @@ class DenseCells:
         )
 
     def cells(self):
-        """Return item, respondent, score and weight (None if all 1) of observed cells."""
+        """Return item, respondent, score, weight (None if all 1) of observed cells."""
         item, respondent = np.nonzero(self.scores != MISSING)
         weights = None if self.weights is None else self.weights[item, respondent]
         return item, respondent, self.scores[item, respondent], weights
@@ -185,7 +185,7 @@ class SparseCells:
         )
 
     def cells(self):
-        """Return item, respondent, score and weight (None if all 1) of observed cells."""
+        """Return item, respondent, score, weight (None if all 1) of observed cells."""
         item = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         return item, self.respondents, self.scores, self.weights
 

@@ -40,8 +40,8 @@ def compare_respondents(
         Share of the items, those with the largest slopes on a dimension (its upper
         tail) and with the smallest (its lower tail: items that the able get wrong).
     n_bins : int, default=5
-        Bins of equal numbers of items by their discrimination |a_jk| on the dimension;
-        ties stay together, so bins may be fewer.
+        Bins of equal numbers of items by their discrimination ``|a_jk|`` on the
+        dimension; ties stay together, so bins may be fewer.
     level : float, default=0.95
 
     Returns

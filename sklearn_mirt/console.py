@@ -19,6 +19,14 @@ from rich.text import Text
 from sklearn_mirt.plots import significance_stars
 
 
+def _progress(columns) -> Progress:
+    """Return a bar on the error stream that shows only if that is a terminal."""
+    screen = Console(stderr=True)
+    return Progress(
+        *columns, console=screen, transient=True, disable=not screen.is_terminal
+    )
+
+
 @contextmanager
 def progress_bar(label: str):
     """Show a bar on the error stream, if that is a terminal, while the body runs.
@@ -27,7 +35,7 @@ def progress_bar(label: str):
     Without callbacks the bar pulses.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with _progress(columns) as progress:
         yield _Passes(progress, progress.add_task(label, total=None), label)
 
 
@@ -40,7 +48,7 @@ def byte_bar(label: str):
         DownloadColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with _progress(columns) as progress:
         task = progress.add_task(label, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
@@ -54,7 +62,7 @@ def step_bar(label: str, total: int):
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with _progress(columns) as progress:
         task = progress.add_task(label, total=total)
         yield lambda done, text: progress.update(task, completed=done, description=text)
 
@@ -97,7 +105,7 @@ def benchmark_table(benchmarks) -> Table:
     dims = [c.removeprefix("r_") for c in benchmarks.columns if c.startswith("r_")]
     table = Table(
         title="Correlation of mean score and ability",
-        caption="* p < .05   ** p < .01   *** p < .001",
+        caption="adjusted p: * < .05   ** < .01   *** < .001",
         box=None,
         header_style="bold",
         padding=(0, 1),
@@ -111,10 +119,15 @@ def benchmark_table(benchmarks) -> Table:
             Text(str(name)),  # not str: square brackets in a name are no markup
             f"{int(row['n_items']):,}",
             f"{row['mean_score']:.2f}",
-            *(_correlation(row[f"r_{d}"], row.get(f"p_{d}", np.nan)) for d in dims),
+            *(_correlation(row[f"r_{d}"], _p_value(row, d)) for d in dims),
             str(row["verdict"]),
         )
     return table
+
+
+def _p_value(row, dim: str) -> float:
+    """Return the adjusted p-value of a row, or the plain one."""
+    return row.get(f"q_{dim}", row.get(f"p_{dim}", np.nan))
 
 
 def _correlation(r: float, p: float) -> Text:

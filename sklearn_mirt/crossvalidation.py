@@ -14,13 +14,86 @@ import time
 from pathlib import Path
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from sklearn_mirt.atomic import replacing
 from sklearn_mirt.metrics import prediction_report
 from sklearn_mirt.splitters import CellKFold
 
 KEPT_BETWEEN = (0.05, 0.95)
+
+
+class GroupwiseClassifier(ClassifierMixin, BaseEstimator):
+    """One classifier for each group of items: BenchMIRT's "1-d IRT per category".
+
+    Parameters
+    ----------
+    estimator : estimator
+        With the interface of MIRTClassifier; a copy is fitted to each group.
+    item_groups : mapping from item id, default=None
+        Group of each item; None for one group.
+
+    Attributes
+    ----------
+    estimators_ : dict from group to fitted estimator
+    mean_ : float
+        Mean score, for items of groups that the fit has not seen.
+    """
+
+    def __init__(self, estimator, item_groups=None):
+        self.estimator = estimator
+        self.item_groups = item_groups
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit a copy to the answers to each group.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_answers, 2)
+            Respondent id and item id.
+        y : ndarray of shape (n_answers,)
+            Scores in [0, 1].
+        sample_weight : ndarray of shape (n_answers,), default=None
+
+        Returns
+        -------
+        self : GroupwiseClassifier
+        """
+        self.mean_ = float(np.average(y, weights=sample_weight))
+        self.estimators_, self.classes_ = {}, np.array([0.0, 1.0])
+        for group, rows in self._rows(X):
+            weight = None if sample_weight is None else sample_weight[rows]
+            estimator = clone(self.estimator)
+            self.estimators_[group] = estimator.fit(
+                X[rows], y[rows], sample_weight=weight
+            )
+        return self
+
+    def predict_proba(self, X):
+        """Return probabilities of a wrong and of a right answer.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_answers, 2)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_answers, 2)
+        """
+        right = np.full(len(X), self.mean_)
+        for group, rows in self._rows(X):
+            if group in self.estimators_:
+                right[rows] = self.estimators_[group].predict_proba(X[rows])[:, 1]
+        return np.column_stack([1 - right, right])
+
+    def _rows(self, X):
+        items, codes = np.unique(X[:, 1], return_inverse=True)
+        of = self.item_groups or {}
+        labels, groups = np.unique(
+            [str(of.get(item, "all")) for item in items.tolist()], return_inverse=True
+        )
+        codes = groups[codes]
+        return [(label, np.flatnonzero(codes == k)) for k, label in enumerate(labels)]
 
 
 class CellCrossValidation:
@@ -34,6 +107,8 @@ class CellCrossValidation:
         the groups.
     groups : sequence of length n_items, default=None
         Group of each item; the report is by group.
+    other_groups : dict from str to sequence of length n_items, default=None
+        Groups for some of the estimators, by name, in place of `groups`.
     n_folds : int, default=10
     item_filter : bool, default=True
         Leave out items that almost all or almost none of the training cells got right.
@@ -52,6 +127,7 @@ class CellCrossValidation:
         estimators,
         *,
         groups=None,
+        other_groups=None,
         n_folds=10,
         item_filter=True,
         folder=None,
@@ -65,6 +141,9 @@ class CellCrossValidation:
         self._n_items = data.n_items
         labels = ["all"] * data.n_items if groups is None else [str(g) for g in groups]
         self._groups = dict(enumerate(labels))
+        others = {n: list(map(str, g)) for n, g in (other_groups or {}).items()}
+        self._other_groups = {n: dict(enumerate(g)) for n, g in others.items()}
+        labels = [*labels, *(v for name in sorted(others) for v in others[name])]
         self._parts: dict[tuple, dict] = {}
         self._folder = None if folder is None else Path(folder)
         if self._folder is not None:
@@ -150,7 +229,8 @@ class CellCrossValidation:
     def _part(self, name, train, test):
         estimator = clone(self._estimators[name])
         if "item_groups" in estimator.get_params():
-            estimator.set_params(item_groups=self._groups)
+            groups = self._other_groups.get(name, self._groups)
+            estimator.set_params(item_groups=groups)
         weight = self._weights
         start = time.perf_counter()
         estimator.fit(

@@ -1,12 +1,19 @@
-"""Simulated response matrices with known truth, and one small published table."""
+"""Simulated responses with known truth, a small published table, public sets."""
 
 import numpy as np
 from sklearn.utils import Bunch
 
+from sklearn_mirt.fetching import fetch_benchmirt, fetch_fluid_benchmarking
 from sklearn_mirt.simulation import make_responses
 from sklearn_mirt.suite import make_benchmark_suite
 
-__all__ = ["load_lsat7", "make_benchmark_suite", "make_responses"]
+__all__ = [
+    "fetch_benchmirt",
+    "fetch_fluid_benchmarking",
+    "load_lsat7",
+    "make_benchmark_suite",
+    "make_responses",
+]
 
 # Patterns run from 00000 to 11111 in binary order; item 1 is the leading digit.
 _LSAT7_FREQUENCIES = (

@@ -210,8 +210,6 @@ def _size(paths: list[Path]) -> int:
 
 
 def _read_logs(paths, kind, options, items, aggregate) -> LoadedResponses:
-    import pandas as pd
-
     for path in paths:
         if not path.exists():
             raise FileFormatError(f"{path}: there is no such file")
@@ -230,7 +228,7 @@ def _read_logs(paths, kind, options, items, aggregate) -> LoadedResponses:
         paths[0],
         tuple(notes + match(paths[0], data.items, items)),
         log.item_table().loc[data.items],
-        pd.DataFrame(log.provenance),
+        log.provenance_table(),
         log.n_errors,
     )
 

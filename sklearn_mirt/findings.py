@@ -15,7 +15,7 @@ are tested across the halves, so that no answer is on both sides, and adjusted f
 number of tests.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,6 +80,8 @@ class Measure:
         What it is stated to measure.
     benchmark : object
         The benchmark it is, or is a part of.
+    counted : boolean ndarray of shape (n_dims,) or None
+        Which correlations count; see `judged`.
     """
 
     name: str
@@ -90,25 +92,36 @@ class Measure:
     high: np.ndarray
     label: str | None
     benchmark: object
+    counted: np.ndarray | None = None
+
+    def judged(self, thresholds, real):
+        """Return the measure with `counted`: correlations beyond error and chance.
+
+        None of a saturated measure, and none with a dimension that is not real.
+        """
+        with np.errstate(invalid="ignore"):
+            counted = (np.abs(self.r) >= thresholds.weak) & (self.q <= thresholds.level)
+        room = not is_saturated(self.mean, thresholds)
+        return replace(self, counted=counted & real & room)
+
+    @property
+    def counts(self):
+        """Return whether it measures anything."""
+        return bool(self.counted.any())
 
     @property
     def leading(self):
-        """Return the dimension of the largest correlation in size."""
-        return int(np.nanargmax(np.abs(self.r)))
+        """Return the dimension of the largest correlation that counts, if any does."""
+        sizes = np.abs(self.r)
+        if self.counted is not None and self.counted.any():
+            sizes = np.where(self.counted, sizes, -1.0)
+        return int(np.nanargmax(sizes))
 
     def leads(self, thresholds):
         """Return whether the leading correlation is clearly the largest in size."""
-        sizes = np.sort(np.abs(self.r))
-        return len(sizes) == 1 or sizes[-1] - sizes[-2] >= thresholds.clear
-
-    def counts(self, thresholds, real):
-        """Return whether it measures anything, beyond error and chance."""
-        if np.isnan(self.r).all() or is_saturated(self.mean, thresholds):
-            return False
-        sizes = np.where(real, np.abs(self.r), 0.0)
-        k = int(np.nanargmax(sizes))
-        q = np.nan_to_num(self.q[k], nan=1.0)
-        return bool(sizes[k] >= thresholds.weak and q <= thresholds.level)
+        k, sizes = self.leading, np.abs(self.r)
+        others = np.delete(sizes, k)
+        return not len(others) or bool(sizes[k] - others.max() >= thresholds.clear)
 
 
 def is_saturated(mean, thresholds):
@@ -194,6 +207,7 @@ def describe(measure, parts, namer, thresholds, real):
     name, r = measure.name, measure.r
     if np.isnan(r).all():
         return "not measurable", f"{name} cannot be judged: its scores do not vary."
+    measure = measure.judged(thresholds, real)
     k = measure.leading
     if is_saturated(measure.mean, thresholds):
         side = "almost everything right" if measure.mean > 0.5 else "almost all wrong"
@@ -202,7 +216,7 @@ def describe(measure, parts, namer, thresholds, real):
             f"{measure.mean:.0%}), which leaves little to measure "
             f"({_numbers(measure, k, namer)})."
         )
-    if not measure.counts(thresholds, real):
+    if not measure.counts:
         return "not measurable", _unmeasurable(measure, namer, real, thresholds)
     disagreeing = _disagreement(parts, namer, thresholds, real)
     if disagreeing:
@@ -254,7 +268,8 @@ def _unmeasurable(measure, namer, real, thresholds):
 
 def _disagreement(parts, namer, thresholds, real):
     """Say which parts measure what, if two of them clearly differ."""
-    parts = [p for p in parts if p.counts(thresholds, real) and p.leads(thresholds)]
+    parts = [p.judged(thresholds, real) for p in parts]
+    parts = [p for p in parts if p.counts and p.leads(thresholds)]
     kinds = {}
     for part in parts:
         k = part.leading

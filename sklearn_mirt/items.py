@@ -56,12 +56,12 @@ class ItemParameters:
 
     @property
     def mdisc(self):
-        """Return the multidimensional discrimination |a_j| (Reckase 2009, eq. 5.9)."""
+        """Return multidimensional discrimination ``|a_j|`` (Reckase 2009, eq. 5.9)."""
         return np.linalg.norm(self.slopes, axis=1)
 
     @property
     def mdiff(self):
-        """Return the multidimensional difficulty -d_j / |a_j| (Reckase 2009, eq. 5.10).
+        """Return multidimensional difficulty ``-d_j / |a_j|`` (Reckase 2009, 5.10).
 
         NaN for an item whose slopes are all zero: it has no difficulty on any scale of
         ability.

@@ -43,6 +43,7 @@ def write_audit(audit, folder: Path, about: dict) -> list[str]:
         _write_text(scratch / "findings.txt", "".join(f"{f}\n" for f in audit.findings))
         _write_text(scratch / "about.json", json.dumps(about, indent=2) + "\n")
         _write_pictures(audit, scratch)
+        _write_report(audit, scratch)
         folder.mkdir(exist_ok=True)
         names = sorted(path.name for path in scratch.iterdir())
         for name in names:
@@ -77,3 +78,12 @@ def _write_pictures(audit, folder: Path) -> None:
     for name, figure in figures.items():
         figure.savefig(folder / name, dpi=150, bbox_inches="tight")
         plt.close(figure)
+
+
+def _write_report(audit, folder: Path) -> None:
+    try:
+        audit.to_html(folder / "report.html")
+    except ModuleNotFoundError as error:
+        if error.name != "jinja2":
+            raise
+        warnings.warn(str(error), UserWarning, stacklevel=2)

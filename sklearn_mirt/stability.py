@@ -55,8 +55,8 @@ class ItemHalves:
     def real(self, share, n_clusters):
         """Return which dimensions are more than noise, boolean (n_dims,).
 
-        Those whose congruence is at least a share of its ceiling, and beyond what chance
-        gives to as many independent respondents (p < 0.001, one-sided).
+        Those whose congruence is at least a share of its ceiling, and beyond what
+        chance gives to as many independent respondents (p < 0.001, one-sided).
         """
         z = np.arctanh(np.clip(self.typical, -LARGEST, LARGEST))
         beyond_chance = z * np.sqrt(max(n_clusters - 3, 0)) > stats.norm.isf(0.001)

@@ -267,6 +267,8 @@ def _read_text(path: Path) -> _TextTable:
         rows = text.split("\n")
         lines = range(1, len(rows) + 1)
     kept = [(r, n) for r, n in zip(rows, lines, strict=True) if r.strip(" ")]
+    if not kept:
+        raise FileFormatError(f"{path}: the file is empty")
     names = kept[0][0].split(delimiter)
     _check_names(path, names)
     _refuse_ragged(path, kept, delimiter, len(names))
@@ -378,7 +380,9 @@ class _FrameTable(Table):
     def numbers(self, columns, hint=""):
         frame = self._frame.iloc[:, columns]
         if all(getattr(dtype, "kind", "O") in "biuf" for dtype in frame.dtypes):
-            return frame.to_numpy(dtype=np.float32, na_value=np.nan)
+            # what is too large for float32 is infinite, and refused as a score
+            with np.errstate(over="ignore"):
+                return frame.to_numpy(dtype=np.float32, na_value=np.nan)
         out = np.empty(frame.shape, dtype=np.float32)
         for k, column in enumerate(columns):
             for row, text in enumerate(self.texts(column)):
@@ -399,13 +403,19 @@ def _read_arrow(path: Path, kind: str) -> _FrameTable:
         raise FileFormatError(f"{path}: there is no such file")
     name = kind.capitalize()
     try:
-        frame = (pd.read_parquet if kind == "parquet" else pd.read_feather)(path)
+        from pyarrow import feather, parquet
     except ImportError:
         raise FileFormatError(
             f"{path}: reading {name} needs pyarrow; pip install 'sklearn-mirt[parquet]'"
         ) from None
-    except (ValueError, OSError) as error:
-        reason = " ".join(str(error).split())
+    try:
+        read = {"parquet": parquet.read_table, "feather": feather.read_table}[kind]
+        table = read(path)
+        # without this, pyarrow reads beyond the buffers of a damaged file
+        table.validate(full=True)
+        frame = table.to_pandas()
+    except Exception as error:  # damaged bytes make pyarrow raise all kinds
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise FileFormatError(f"{path}: not a {name} file ({reason})") from error
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.reset_index()

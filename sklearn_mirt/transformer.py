@@ -102,9 +102,9 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         Group labels, sorted.
     item_prior_means_, item_prior_covariances_ : ndarrays
         Learned prior of (a_j, d_j), by group.
-    lower_bounds_ : ndarray of shape (n_iter_,)
+    lower_bounds_ : ndarray of shape (n_passes,)
         Evidence lower bound after each pass, in nats; it never falls. Variational fit.
-    log_likelihoods_ : ndarray of shape (n_iter_,)
+    log_likelihoods_ : ndarray of shape (n_passes,)
         Marginal log-likelihood after each step. Exact fit.
     exact_fit_ : ExactFit
         The exact fit before rotation, for scores and fit statistics.

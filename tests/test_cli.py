@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,6 +29,9 @@ def in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setenv("NO_COLOR", "1")
     return tmp_path
+
+
+JINJA2_REPORT = ["report.html"] if find_spec("jinja2") else []
 
 
 class FakeAudit:
@@ -64,13 +68,16 @@ class FakeAudit:
         self.benchmarks.to_csv(folder / "benchmarks.csv")
         self.items.to_csv(folder / "items.csv")
 
+    def to_html(self, path):
+        path.write_text("<!DOCTYPE html>", encoding="utf-8")
+
 
 @pytest.fixture
 def fitted(monkeypatch):
     """Replace the fit; returns the list of audits that were asked for."""
     made = []
 
-    def fake(data, items=None, estimator=None):
+    def fake(data, items=None, estimator=None, **options):
         made.append(FakeAudit(data, items, estimator))
         return made[-1]
 
@@ -132,6 +139,7 @@ def test_audit_prints_the_table_and_writes_the_folder(fitted, files):
         "discrimination.png",
         "findings.txt",
         "items.csv",
+        *JINJA2_REPORT,
     ]
     for picture in ("benchmarks.png", "discrimination.png"):
         with open(f"scores-audit/{picture}", "rb") as file:

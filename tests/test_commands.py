@@ -219,14 +219,15 @@ def test_dims_recommends(files):
 # ---- crossval
 
 CROSSVAL = ["crossval", *DATA, "--folds", 3, "--dims", 1]
+CHEAP = [*CROSSVAL, "--baselines", "cheap"]
 
 
 def test_crossval_compares_with_the_baselines(files):
     found = answer(*CROSSVAL)
     names = [row["estimator"] for row in found["micro"]]
     assert names[:3] == ["respondent mean", "respondent x group mean", "additive"]
-    assert names[3] == "MIRT, 1 dimension"
-    assert found["micro"][3]["log_loss"] < found["micro"][0]["log_loss"]
+    assert names[3:] == ["1-d, one per group", "MIRT, 1 dimension"]
+    assert found["micro"][4]["log_loss"] < found["micro"][0]["log_loss"]
     by_fold = pd.read_csv("scores-crossval/by_fold.csv")
     cells = by_fold[(by_fold["group"] == "micro") & (by_fold["estimator"] == names[0])]
     assert len(cells) == 3
@@ -235,10 +236,20 @@ def test_crossval_compares_with_the_baselines(files):
     assert "--resume" in again.output
 
 
+def test_baselines_by_category_have_their_own_groups(files):
+    table = pd.read_csv("items.csv").assign(category=["x"] * 10 + ["y"] * 30)
+    table.to_csv("items.csv", index=False)
+    found = answer(*CROSSVAL)
+    scores = {row["estimator"]: row["log_loss"] for row in found["micro"]}
+    assert {"respondent x category mean", "1-d, one per category"} <= set(scores)
+    assert scores["respondent x category mean"] != scores["respondent x group mean"]
+    assert scores["1-d, one per category"] < scores["respondent mean"]
+
+
 def test_crossval_resumed_gives_the_same_table_as_uninterrupted(files, monkeypatch):
     from sklearn_mirt.crossvalidation import CellCrossValidation
 
-    whole = answer(*CROSSVAL, "--out", "whole")
+    whole = answer(*CHEAP, "--out", "whole")
     part = CellCrossValidation._part
     calls = []
 
@@ -249,11 +260,11 @@ def test_crossval_resumed_gives_the_same_table_as_uninterrupted(files, monkeypat
         return part(self, name, train, test)
 
     monkeypatch.setattr(CellCrossValidation, "_part", stopped)
-    result = run(*CROSSVAL, "--out", "cut")
+    result = run(*CHEAP, "--out", "cut")
     assert result.exit_code == 130
     assert "interrupted; what is finished is in cut, --resume goes on" in result.stderr
     assert not Path("cut/table.csv").exists()
-    resumed = answer(*CROSSVAL, "--out", "cut", "--resume")
+    resumed = answer(*CHEAP, "--out", "cut", "--resume")
     assert len(calls) == 7 + 6  # 12 parts, the seventh began twice
     assert resumed == whole
     for name in ("table.csv", "by_fold.csv"):
@@ -262,7 +273,7 @@ def test_crossval_resumed_gives_the_same_table_as_uninterrupted(files, monkeypat
 
 def test_a_signal_in_the_middle_loses_nothing(files):
     """The same with a process of its own and the key that a user presses."""
-    command = [sys.executable, "-m", "sklearn_mirt", *map(str, CROSSVAL)]
+    command = [sys.executable, "-m", "sklearn_mirt", *map(str, CHEAP)]
     folder = Path("signalled")
     process = subprocess.Popen(
         [*command, "--out", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -277,12 +288,12 @@ def test_a_signal_in_the_middle_loses_nothing(files):
     assert process.returncode == 130, errors
     assert b"Traceback" not in errors
     assert not [n for n in os.listdir(folder) if n.startswith(".")]
-    resumed = answer(*CROSSVAL, "--out", folder, "--resume")
-    assert resumed == answer(*CROSSVAL, "--out", "whole")
+    resumed = answer(*CHEAP, "--out", folder, "--resume")
+    assert resumed == answer(*CHEAP, "--out", "whole")
 
 
 def test_resume_refuses_other_data_or_settings(files):
-    answer(*CROSSVAL, "--out", "cv")
+    answer(*CHEAP, "--out", "cv")
     result = run(
         "crossval", *DATA, "--folds", 3, "--dims", 2, "--out", "cv", "--resume"
     )
@@ -290,7 +301,7 @@ def test_resume_refuses_other_data_or_settings(files):
     assert "another cross-validation (different estimators)" in result.stderr
     files.iloc[0, 0] = 1 - files.iloc[0, 0]
     files.to_csv("scores.csv")
-    result = run(*CROSSVAL, "--out", "cv", "--resume")
+    result = run(*CHEAP, "--out", "cv", "--resume")
     assert "another cross-validation (different data)" in result.stderr
 
 

@@ -46,6 +46,10 @@ def verdict(m, parts=(), others=OTHERS, real=REAL):
         ([0.9, 0.1], {"q": 0.2}, "not measurable"),
         ([np.nan, np.nan], {}, "not measurable"),
         ([0.7, 0.65], {}, "mixed"),
+        # the larger correlation may be chance, the smaller one is not
+        ([0.61, 0.62], {"q": np.array([0.001, 0.09])}, "mixed"),
+        ([0.33, 0.60], {"q": np.array([0.04, 0.09])}, "mixed"),
+        ([0.7, 0.2], {"q": np.array([0.001, 0.9])}, "measures"),
         # another dimension leads, but the stated one is not clearly behind
         ([0.75, 0.6], {"label": "safety", "width": 0.2}, "mixed"),
     ],

@@ -1,10 +1,13 @@
 """Files as the world makes them: one clear error that says where, or read rightly."""
 
 import gzip
+import importlib.util
 import json
 import os
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -87,6 +90,7 @@ REFUSED = {
     "decimal comma, one column": ("r.csv", b"model;a,b\nx;0,1\n", "';'|','"),
     "huge integer": ("r.csv", b"model,q\na," + b"9" * 400 + b"\n", "line 2.*is inf"),
     "percent": ("r.csv", b"model,q\na,50%\n", "line 2, column 'q': '50%'"),
+    "only quotes": ("r.csv", b'""\n', "the file is empty"),
     "a picture": ("r.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "line 1: not UTF-8"),
     "a zip": ("r.csv", b"PK\x03\x04\x14\0\0\0", "control character|not UTF-8"),
     "html": ("r.csv", b"<html>\n<body>\n</html>\n", "only one column"),
@@ -144,3 +148,39 @@ def test_permission_denied_says_so_whoever_runs_the_tests(tmp_path, monkeypatch)
     monkeypatch.setattr("builtins.open", refuse)
     with pytest.raises(FileFormatError, match="cannot be read .Permission denied"):
         read_responses(tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize("kind", ["feather", "parquet"])
+def test_every_damaged_byte_of_a_columnar_file_is_refused_or_harmless(tmp_path, kind):
+    """An offset beyond its buffer once read from foreign memory."""
+    frame = pd.DataFrame({"model": ["w", "x"], "a": [0.0, 1.0], "b": [1.0, 1.0]})
+    path = tmp_path / f"r.{kind}"
+    (frame.to_parquet if kind == "parquet" else frame.to_feather)(path)
+    good = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.choice(len(good), min(len(good), 250), replace=False):
+        bad = bytearray(good)
+        bad[place] ^= 0x41
+        path.write_bytes(bytes(bad))
+        try:
+            data = read_responses(path, layout="wide").data
+        except ValueError as error:
+            assert "\n" not in str(error)
+        else:
+            assert data.n_respondents <= 2
+
+
+def test_damaged_files_of_every_kind(tmp_path):
+    """A short run of the fuzzer, `benchmarks/fuzz_readers.py`."""
+    script = Path(__file__).parents[1] / "benchmarks" / "fuzz_readers.py"
+    spec = importlib.util.spec_from_file_location("fuzz_readers", script)
+    fuzzer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fuzzer)
+    rng = np.random.default_rng(0)
+    for k in range(12):
+        for i, (name, content, reader) in enumerate(fuzzer.seeds(rng)):
+            bad = fuzzer.damaged(content, rng) if k else content
+            result = fuzzer.attempt(tmp_path / f"{k}-{i}", name, bad, reader)
+            assert result == "data" if not k else result in {"data", "refused"}, (
+                f"{name}: {bad!r}: {result}"
+            )

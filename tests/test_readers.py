@@ -200,6 +200,7 @@ BAD_LINES = {
     "nan": ('{"doc_id": 1, "acc": -NaN}', "line 2: not JSON"),
     "utf-8": (b'{"doc_id": 1, "acc": 1, "x": "\xff"}', "line 2: not UTF-8 text"),
     "deep": ("[" * 100_000, "line 2: not JSON"),
+    "half a character": ('{"doc_id": "\\ud800", "acc": 1}', "is no text .half of a"),
     "twice": ('{"doc_id": 0, "acc": 1}', "line 2: .*another answer .*line 1"),
 }
 
@@ -440,6 +441,19 @@ def test_opencompass_results(tmp_path):
         "gsm8k/1": (0.5, 2.0),
         "arc/0": (0.0, 1.0),
     }
+
+
+def test_another_verdict_of_a_question_does_not_stand_in(tmp_path):
+    path = tmp_path / "results" / "m" / "t.json"
+    path.parent.mkdir(parents=True)
+    details = {"0": {"correct": False}, "1": {"is_long": True}}
+    path.write_text(json.dumps({"details": details}))
+    with pytest.raises(FileFormatError, match="no verdict for item 't/1'"):
+        read_responses(tmp_path)
+    assert read_responses(tmp_path, errors="missing").data.n_observed == 1
+    path.write_text('{"details": {"0": {"a\\ud800": true}}}')
+    with pytest.raises(FileFormatError, match="half of a surrogate pair"):
+        read_responses(tmp_path)
 
 
 def test_opencompass_without_verdicts_is_refused(tmp_path):

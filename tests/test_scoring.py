@@ -501,17 +501,22 @@ def test_curve_on_real_models(real_data):
     items = pd.read_csv(folder / "items.csv.gz").set_index("item_id")
     if items.index.isin(scores.index).mean() > 0.5:
         scores = scores.T
-    order = np.random.default_rng(1000).permutation(len(scores))
+    orders = [
+        np.random.default_rng(1000 + k).permutation(len(scores)) for k in range(3)
+    ]
     curve = selection_curve(
         scores,
         item_groups=items["benchmark"],
         budgets=(25,),
         strategies=("kriging", "random"),
         scorers=("full_score",),
-        cv=[(order[:35], order[35:])],
+        cv=[(order[:35], order[35:]) for order in orders],
         item_filter=(0.05, 0.95),
         n_draws=1,
-    ).set_index("strategy")
-    # The earlier study has 0.915 and 0.867 here on average over ten splits.
-    assert curve.loc["kriging", "spearman"] > 0.87
-    assert curve.loc["kriging", "mae"] < curve.loc["random", "mae"]
+    )
+    mean = curve.groupby("strategy")[["spearman", "mae"]].mean()
+    # The earlier study has 0.915 +- 0.015 for kriging over ten splits: two standard
+    # errors of three splits below it.
+    assert mean.loc["kriging", "spearman"] > 0.915 - 2 * 0.015 * np.sqrt(10 / 3)
+    assert mean.loc["kriging", "spearman"] > mean.loc["random", "spearman"]
+    assert mean.loc["kriging", "mae"] < mean.loc["random", "mae"] + 0.005

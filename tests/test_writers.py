@@ -1,5 +1,6 @@
 """What is written is read back, cell by cell; chosen items as a harness takes them."""
 
+import importlib.util
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -148,6 +149,44 @@ def test_chosen_items_in_the_words_of_lm_eval(tmp_path):
     assert json.loads(path.read_text()) == {"capitals_easy": [0, 3, 5], "echo": [1]}
     path = write_item_list(chosen, tmp_path / "chosen.csv")
     assert read_items(path)["doc_id"].tolist() == [1, 5, 0, 3]
+
+
+@pytest.mark.slow
+def test_lm_eval_itself_runs_the_chosen_items(tmp_path, monkeypatch):
+    """The list that is written, given to the harness; its log holds these items."""
+    lm_eval = pytest.importorskip("lm_eval")
+    from lm_eval.loggers import EvaluationTracker
+    from lm_eval.tasks import TaskManager
+
+    script = Path(__file__).parents[1] / "benchmarks" / "real_logs" / "make_lm_eval.py"
+    spec = importlib.util.spec_from_file_location("make_lm_eval", script)
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    maker.write_documents(tmp_path)
+    metrics = {"capitals_easy": "acc", "capitals_hard": "acc"}
+    options = {"metric": metrics, "filter": {"echo": "whole"}}
+    items = read_responses(LM_EVAL, **options).items
+    wanted = ["capitals_hard/2", "capitals_hard/0", "capitals_easy/5", "echo/1"]
+    path = write_item_list(items.loc[wanted], tmp_path / "chosen.json")
+    chosen = json.loads(path.read_text())
+    tracker = EvaluationTracker(output_path=str(tmp_path / "out"))
+    results = lm_eval.simple_evaluate(
+        model="dummy",
+        tasks=list(chosen),
+        samples=chosen,
+        task_manager=TaskManager(include_path=str(tmp_path), include_defaults=False),
+        log_samples=True,
+        evaluation_tracker=tracker,
+        bootstrap_iters=0,
+    )
+    samples = results.pop("samples")
+    tracker.save_results_aggregated(results=results, samples=samples)
+    for task in samples:
+        tracker.save_results_samples(task_name=task, samples=samples[task])
+    back = read_responses(tmp_path / "out", **options)
+    assert set(back.data.items) == set(wanted)
 
 
 def test_doc_ids_are_sorted_as_numbers(tmp_path):

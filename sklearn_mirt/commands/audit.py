@@ -19,18 +19,25 @@ Bootstrap = Annotated[
 Null = Annotated[
     int, typer.Option(min=0, help="Repeats on permuted answers, as a control.")
 ]
+HeldOut = Annotated[
+    float,
+    typer.Option(
+        min=0, max=0.9, help="Share of answers held out and predicted; 0 for none."
+    ),
+]
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for tables and pictures.")] = Path(
-        "demo-audit"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for report, tables, pictures.")
+    ] = Path("demo-audit"),
     dims: common.Dims = 2,
     rotation: common.Rotation = "oblimin",
     seed: common.Seed = 0,
     jobs: common.Jobs = None,
     bootstrap: Bootstrap = 0,
     null: Null = 0,
+    held_out: HeldOut = 0.1,
     force: common.Force = False,
     as_json: common.AsJson = False,
     debug: common.Debug = False,
@@ -48,7 +55,7 @@ def demo(
         data = ResponseData.from_wide(suite.responses)
         items = suite.item_table.set_index("item_id")
         options = _options(dims, rotation, seed, jobs)
-        extras = _extras(bootstrap, null)
+        extras = _extras(bootstrap, null, held_out)
         audit = _fit(data, items, options, extras)
         notes = ["the answers are synthetic: no real model answered any real prompt"]
         if dims == suite.abilities.shape[1]:
@@ -74,13 +81,14 @@ def audit(
     rotation: common.Rotation = "oblimin",
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for tables and pictures (default NAME-audit)."),
+        typer.Option(help="Folder for report, tables, pictures (default NAME-audit)."),
     ] = None,
     force: common.Force = False,
     seed: common.Seed = 0,
     jobs: common.Jobs = None,
     bootstrap: Bootstrap = 0,
     null: Null = 0,
+    held_out: HeldOut = 0.1,
     as_json: common.AsJson = False,
     debug: common.Debug = False,
 ) -> None:
@@ -98,7 +106,7 @@ def audit(
         if table is not None:
             table = _name_groups(source, table, subset_column)
         options = _options(dims, rotation, seed, jobs)
-        extras = _extras(bootstrap, null)
+        extras = _extras(bootstrap, null, held_out)
         result = _fit(loaded.data, table, options, extras)
         about = {
             "command": "audit",
@@ -144,8 +152,8 @@ def _name_groups(source, table, subset: str):
     return table.drop(columns=["benchmark", "subset"], errors="ignore").assign(**named)
 
 
-def _extras(bootstrap: int, null: int) -> dict:
-    wanted = {"n_bootstrap": bootstrap, "n_null": null}
+def _extras(bootstrap: int, null: int, held_out: float) -> dict:
+    wanted = {"n_bootstrap": bootstrap, "n_null": null, "held_out": held_out}
     return {name: number for name, number in wanted.items() if number}
 
 
@@ -176,3 +184,5 @@ def _report(audit, notes: list[str], about: dict, out: Path, as_json: bool) -> N
     for finding in audit.findings:
         screen.print(f"- {escape(finding)}", highlight=False, soft_wrap=True)
     typer.echo(f"wrote {', '.join(written)} to {out}")
+    if "report.html" in written:
+        typer.echo(f"open {out / 'report.html'} in a browser; it needs no network")

@@ -94,7 +94,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; all if -1.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error arose.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, not tables.")]
-LABELS = ("benchmark", "subset", "category")
+LABELS = ("benchmark", "subset", "category", "stated_dimension", "text")
 
 
 @dataclass(frozen=True)
@@ -282,8 +282,13 @@ def one_line_errors(debug: bool, interrupted: str = "interrupted"):
     """
     screen = Console(stderr=True, highlight=False, soft_wrap=True)
 
+    shown = set()
+
     def show(message, category, filename, lineno, file=None, line=None):
-        screen.print(f"warning: {escape(' '.join(str(message).split()))}")
+        text = " ".join(str(message).split())
+        if text not in shown:  # a fit for each fold says the same
+            shown.add(text)
+            screen.print(f"warning: {escape(text)}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show

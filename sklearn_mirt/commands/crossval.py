@@ -1,5 +1,6 @@
 """The command `crossval`."""
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,13 @@ import typer
 from sklearn_mirt import console
 from sklearn_mirt.commands import common
 from sklearn_mirt.commands.common import Layout
+
+
+class Baselines(str, Enum):  # noqa: UP042 - typer shows the members of a str enumeration
+    """Which baselines stand beside the model."""
+
+    all = "all"
+    cheap = "cheap"
 
 
 def crossval(
@@ -24,6 +32,10 @@ def crossval(
         list[int] | None,
         typer.Option(min=1, help="Number of dimensions; repeat it to compare several."),
     ] = None,
+    baselines: Annotated[
+        Baselines,
+        typer.Option(help="BenchMIRT's, or those that need no model of their own."),
+    ] = Baselines.all,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 10,
     item_filter: Annotated[
         bool, typer.Option(help="Leave out items outside (0.05, 0.95) in training.")
@@ -60,10 +72,15 @@ def crossval(
         from sklearn_mirt.writers import write_table
 
         loaded, table = source.read()
+        groups = source.groups(table)
+        estimators, others = _estimators(dims or [2], table, group_column, jobs)
+        if baselines is Baselines.cheap:
+            estimators = {n: e for n, e in estimators.items() if n not in _COSTLY}
         validation = CellCrossValidation(
             loaded.data,
-            _estimators(dims or [2], jobs),
-            groups=source.groups(table),
+            estimators,
+            groups=groups,
+            other_groups={n: g for n, g in others.items() if n in estimators},
             n_folds=folds,
             item_filter=item_filter,
             folder=out,
@@ -90,20 +107,42 @@ def crossval(
         typer.echo(f"wrote table.csv, by_fold.csv to {out}")
 
 
-def _estimators(dims: list[int], jobs) -> dict:
+_ONE, _EACH = "1-d, one for all", "1-d, one per group"
+_CATEGORY, _EACH_CATEGORY = "respondent x category mean", "1-d, one per category"
+_COSTLY = (_ONE, _EACH, _EACH_CATEGORY)
+
+
+def _estimators(dims: list[int], table, group_column: str, jobs):
+    """Return estimators by name, and the groups of those with groups of their own.
+
+    BenchMIRT's baselines: mean scores by model, by model and category, by model and
+    benchmark; one-dimensional models, one for all and one per category.
+    """
     from sklearn_mirt import (
         AdditiveClassifier,
         GroupMeanScoreClassifier,
         MeanScoreClassifier,
         MIRTClassifier,
     )
+    from sklearn_mirt.crossvalidation import GroupwiseClassifier
 
-    return {
+    found = {
         "respondent mean": MeanScoreClassifier(),
         "respondent x group mean": GroupMeanScoreClassifier(),
         "additive": AdditiveClassifier(),
-        **{
-            f"MIRT, {d} dimension{'s' if d > 1 else ''}": MIRTClassifier(d, n_jobs=jobs)
-            for d in dict.fromkeys(dims)
-        },
     }
+    others = {}
+    one = MIRTClassifier(1, n_jobs=jobs)
+    if table is not None and "category" in table and group_column != "category":
+        category = table["category"].fillna("none")
+        found[_CATEGORY] = GroupMeanScoreClassifier()
+        found[_EACH_CATEGORY] = GroupwiseClassifier(one)
+        others = dict.fromkeys((_CATEGORY, _EACH_CATEGORY), category)
+    elif table is not None:
+        found[_EACH] = GroupwiseClassifier(one)
+    if 1 not in dims:
+        found[_ONE] = one
+    for d in dict.fromkeys(dims):
+        words = f"MIRT, {d} dimension{'s' if d > 1 else ''}"
+        found[words] = MIRTClassifier(d, n_jobs=jobs)
+    return found, others

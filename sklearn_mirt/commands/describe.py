@@ -89,17 +89,11 @@ def describe(
 
 def load_bank(paths: list[Path]):
     """Return the item bank at the only path, None if there is something else."""
-    from sklearn_mirt.bank import ItemBankError, load_item_bank
+    from sklearn_mirt.bank import is_item_bank, load_item_bank
 
-    kinds = {".json", ".parquet", ".pq"}
-    if len(paths) != 1 or paths[0].suffix not in kinds or not paths[0].is_file():
+    if len(paths) != 1 or not is_item_bank(paths[0]):
         return None
-    try:
-        return load_item_bank(paths[0])
-    except ItemBankError as error:
-        if any(w in str(error) for w in ("damaged", "version", "parameterisation")):
-            raise
-        return None
+    return load_item_bank(paths[0])
 
 
 def _show(summary: dict) -> None:

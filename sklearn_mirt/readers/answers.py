@@ -119,6 +119,7 @@ class AnswerLog:
         """Say that the next answers come from one run; return its provenance row."""
         if not respondent:
             raise FileFormatError(f"{path}: no name of a model in the log")
+        _refuse_half_characters(respondent, path)
         if not self._paths or self._paths[-1] != path:
             self._paths.append(path)
         row = {"file": str(path), "respondent": respondent, "task": task, **facts}
@@ -155,6 +156,7 @@ class AnswerLog:
         code = self._items.setdefault(item, len(self._items))
         where = (run["task"], item if key is None else key)
         if code == len(self._task_of):
+            _refuse_half_characters(item, run["file"])
             self._task_of.append(where)
         elif self._task_of[code] != where or (
             type(self._task_of[code][1]) is not type(where[1])
@@ -222,6 +224,16 @@ class AnswerLog:
             {"benchmark": tasks, "doc_id": np.array(keys, dtype=object)}, index=index
         )
 
+    def provenance_table(self):
+        """Return `provenance` as a DataFrame, one row per run."""
+        import pandas as pd
+
+        for row in self.provenance:
+            for value in row.values():
+                if isinstance(value, str):
+                    _refuse_half_characters(value, row["file"])
+        return pd.DataFrame(self.provenance)
+
     def _refuse_repeats(self, respondent, item, lines):
         code = respondent * len(self._items) + item
         order = np.argsort(code, kind="stable")
@@ -270,6 +282,16 @@ class AnswerLog:
                 stacklevel=stacklevel,
             )
         return messages
+
+
+def _refuse_half_characters(text: str, path) -> None:
+    """Refuse a lone surrogate, which JSON can write and no file can hold."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise FileFormatError(
+            f"{path}: {ascii(text)} is no text (half of a surrogate pair)"
+        ) from None
 
 
 def to_score(value, where: str) -> float:

@@ -72,22 +72,29 @@ def _details(path, document):
     )
 
 
-def _add(detail, number, run, options, log):
-    item = f"{run['task']}/{number}"
-    where = f"{run['file']}, question {number!r}"
-    if not isinstance(detail, dict):
-        raise FileFormatError(f"{where}: an entry of details is an object")
+def _verdict(detail, task, where, options) -> str:
+    """Return which entry of a question is its verdict."""
     choices = [
         key
         for key, value in detail.items()
         if isinstance(value, bool) or (key in ("correct", "score") and value != "")
     ]
-    wanted = options.of_task("metric", run["task"])
-    name = wanted or ("correct" if "correct" in choices else None)
-    if name is None or name not in detail:
-        name = options.choose("metric", run["task"], choices, where)
-    run["metric"] = name
-    values = detail[name] if isinstance(detail[name], list) else [detail[name]]
+    if options.of_task("metric", task) is None and "correct" in choices:
+        return "correct"
+    return options.choose("metric", task, choices, where)
+
+
+def _add(detail, number, run, options, log):
+    item = f"{run['task']}/{number}"
+    where = f"{run['file']}, question {number!r}"
+    if not isinstance(detail, dict):
+        raise FileFormatError(f"{where}: an entry of details is an object")
+    name = run.get("metric")
+    if name is None:
+        name = run["metric"] = _verdict(detail, run["task"], where, options)
+    # a question without this verdict has none: another one is another measurement
+    values = detail.get(name)
+    values = values if isinstance(values, list) else [values]
     scores = [
         to_score(v, where) if is_score(v) else log.error_score(run, item, "no verdict")
         for v in values

@@ -61,7 +61,7 @@ def _rate_block(block, n_respondents, kernels):
 
 
 def _gram_block(block, table, rate, scale, kernels):
-    """Return Z' Z `table` of a block of standardised answers Z."""
+    """Return Z' Z `table` of one block of standardised answers Z."""
     xp = kernels.xp
     cells = cells_operator(block, kernels, len(table))
     here = slice(block.start, block.stop)

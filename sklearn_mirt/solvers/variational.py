@@ -183,7 +183,8 @@ class _Fit:
         ascent: a jump of the acceleration, and the empirical-Bayes step, which is
         shrunk. Should the bound fall, the fit returns to the state before. After a jump
         it goes on without it; when the bound had all but settled it stops at this
-        summit; else it goes on with the prior held, where every step is an exact ascent.
+        summit; else it goes on with the prior held, where every step is an exact
+        ascent.
         """
         jumps = Extrapolation() if np.isfinite(self.plain_passes) else None
         kept, learn_prior, settled = None, True, False

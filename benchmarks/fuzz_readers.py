@@ -1,0 +1,275 @@
+"""Fuzzes the readers: damaged files end in one clear line, or in the right cells.
+
+Good files of every kind are damaged at random (bytes flipped, removed, repeated, moved,
+cut; lines swapped; marks put in) and read. Allowed outcomes: data; a FileFormatError or
+other ValueError whose message is one line and names the file. Anything else is written
+down with its file. What is read from CSV is compared, cell by cell, with what Python's
+csv module finds in the same file; from JSON lines with what json finds.
+
+    python benchmarks/fuzz_readers.py --minutes 10 --seed 0
+
+Ends with exit status 1 if something was found.
+"""
+
+import argparse
+import collections
+import csv
+import gzip
+import io
+import json
+import math
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sklearn_mirt import ItemBank, ItemParameters, load_item_bank, save_item_bank
+from sklearn_mirt.bank import ItemBankError
+from sklearn_mirt.files import read_items, read_responses
+from sklearn_mirt.interchange import read_mirt_table, read_pyirt
+
+LOGS = Path(__file__).parent.parent / "tests" / "data"
+# Put in, and replaced by one another.
+MARKS = [
+    *(b",", b";", b'"', b"\n", b"\r", b"\t", b" ", b"\0", b"\x1f", b"\xff"),
+    *(b"{", b"}", b"[", b"]", b":", b"NaN", b"1e999", b"-0", b"0,5", b"true", b"null"),
+    *(b"1_0", b"9" * 30, b"\\ud800", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\xd9\xa3"),
+]
+
+
+def seeds(rng):
+    """Return name, content and reader of good files."""
+    scores = rng.choice(["1", "0", "0.5", "", "NaN"], (6, 5))
+    names = ["q1", "q 2", "é", "=x()", "007"]
+    rows = [["model", *names], *([f"m{k}", *row] for k, row in enumerate(scores))]
+    plain = "\n".join(",".join(row) for row in rows) + "\n"
+    quoted = io.StringIO()
+    csv.writer(quoted, quoting=csv.QUOTE_ALL).writerows(rows)
+    long = "respondent,item_id,score\n" + "".join(
+        f"m{k},q{j},{scores[k, j]}\n" for k in range(6) for j in range(5)
+    )
+    lines = "".join(
+        json.dumps({"subject_id": f"m{k}", "responses": {n: 1 for n in names}}) + "\n"
+        for k in range(4)
+    )
+    frame = pd.DataFrame(rng.integers(0, 2, (4, 3)).astype(float), columns=list("abc"))
+    frame.insert(0, "model", list("wxyz"))
+    parquet, feather = io.BytesIO(), io.BytesIO()
+    frame.to_parquet(parquet)
+    frame.to_feather(feather)
+    samples = next((LOGS / "lm_eval" / "model-c").glob("samples_echo*"))
+    helm = [{"instance_id": f"i{k}", "train_trial_index": 0,
+             "stats": [{"name": {"name": "em"}, "count": 1, "mean": k % 2}]}
+            for k in range(5)]  # fmt: skip
+    compass = {"details": {str(k): {"correct": k % 2 == 0} for k in range(5)}}
+    pyirt = {"diff": [0.5, 1.0], "disc": [1.0, 2.0], "irt_model": "2pl",
+             "item_ids": {"0": "a", "1": "b"}, "ability": [0.1, 0.4]}  # fmt: skip
+    return [
+        ("r.csv", plain.encode(), read_responses),
+        ("r.csv", plain.replace(",", ";").encode(), read_responses),
+        ("r.csv", quoted.getvalue().encode(), read_responses),
+        ("r.tsv", plain.replace(",", "\t").encode(), read_responses),
+        ("r.csv.gz", gzip.compress(plain.encode()), read_responses),
+        ("r.csv.zst", zstd(plain.encode()), read_responses),
+        ("long.csv", long.encode(), read_responses),
+        ("items.csv", b"item_id,benchmark,x\nq1,a,1\nq2,b,\n", read_items),
+        ("r.parquet", parquet.getvalue(), read_responses),
+        ("r.feather", feather.getvalue(), read_responses),
+        ("r.jsonl", lines.encode(), read_responses),
+        (samples.name, samples.read_bytes(), read_lm_eval),
+        ("t,model=m/per_instance_stats.json", json.dumps(helm).encode(), read_helm),
+        ("results/m/d.json", json.dumps(compass).encode(), read_opencompass),
+        ("bank.json", bank("b.json"), load_item_bank),
+        ("bank.parquet", bank("b.parquet"), load_item_bank),
+        ("p.json", json.dumps(pyirt).encode(), read_pyirt),
+        ("m.csv", b'"","a1","d","g","u"\n"x",1.5,-0.5,0,1\n', read_mirt_table),
+    ]
+
+
+def zstd(content):
+    import pyarrow as pa
+
+    return pa.compress(content, "zstd", asbytes=True)
+
+
+def read_lm_eval(path):
+    return read_responses(path, filter="whole", errors="missing")
+
+
+def read_helm(path):
+    return read_responses(path, layout="helm")
+
+
+def read_opencompass(path):
+    return read_responses(path.parent.parent.parent, errors="wrong")
+
+
+def bank(name):
+    items = ItemParameters(
+        np.ones((3, 2)), np.zeros(3), np.zeros(3), np.zeros((3, 3, 3)),
+        np.array(list("abc"), dtype=object),
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        path = save_item_bank(ItemBank.from_items(items), Path(folder) / name)
+        return path.read_bytes()
+
+
+def damaged(content: bytes, rng) -> bytes:
+    """Return the content with one to four random damages."""
+    out = bytearray(content)
+    for _ in range(rng.choice([1, 1, 1, 2, 4])):
+        kind, n = rng.integers(9), max(len(out), 1)
+        at, to = sorted(rng.integers(0, n + 1, 2))
+        if kind == 0:
+            del out[at : at + rng.integers(1, 9)]
+        elif kind == 1 and out:
+            out[at % n] ^= 1 << rng.integers(8)
+        elif kind == 2:
+            out[at:at] = MARKS[rng.integers(len(MARKS))]
+        elif kind == 3:
+            out[at:at] = out[at:to]
+        elif kind == 4:
+            del out[at:]
+        elif kind == 5:
+            out[at:at] = bytes(rng.integers(0, 256, rng.integers(1, 5), dtype=np.uint8))
+        elif kind == 6:
+            lines = out.split(b"\n")
+            i, j = rng.integers(0, len(lines), 2)
+            lines[i], lines[j] = lines[j], lines[i]
+            out = bytearray(b"\n").join(lines)
+        elif kind == 7:
+            lines = out.split(b"\n")
+            i = rng.integers(len(lines))
+            lines[i:i] = [lines[rng.integers(len(lines))]]
+            out = bytearray(b"\n").join(lines)
+        else:
+            out = out.replace(
+                MARKS[rng.integers(len(MARKS))], MARKS[rng.integers(len(MARKS))], 1
+            )
+    return bytes(out)
+
+
+def cells_of(data):
+    """Return {(respondent, item): score}."""
+    item, respondent, scores, _ = data.cells()
+    return {
+        (str(data.respondents[r]), str(data.items[j])): float(np.float32(s))
+        for j, r, s in zip(item, respondent, scores, strict=True)
+    }
+
+
+def number(text):
+    text = text.strip()
+    if text.lower() in {"true", "false"}:
+        return float(text.lower() == "true")
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def expected_cells(name, content, loaded):
+    """Return the cells by an independent way, None where there is none."""
+    if name.endswith(".jsonl") and loaded.layout == "py-irt":
+        rows = [
+            json.loads(x) for x in content.decode("utf-8-sig").split("\n") if x.strip()
+        ]
+        return {
+            (str(row["subject_id"]), item): float(np.float32(value))
+            for row in rows
+            for item, value in row["responses"].items()
+            if value is not None and value == value
+        }
+    if not name.endswith(".csv") or loaded.layout not in {"wide", "items-as-rows"}:
+        return None
+    text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    for mark in ",;\t":
+        rows = [r for r in csv.reader(io.StringIO(text, newline=""), delimiter=mark)]
+        rows = [r for r in rows if r and (len(r) > 1 or r[0].strip(" "))]
+        if rows and len(rows[0]) == len(loaded_names(loaded)) + 1:
+            break
+    else:
+        return None
+    found = {}
+    for row in rows[1:]:
+        for column, value in zip(rows[0][1:], row[1:], strict=True):
+            score = number(value)
+            key = (row[0], column) if loaded.layout == "wide" else (column, row[0])
+            if score == score:
+                found[key] = float(np.float32(score))
+    return found
+
+
+def loaded_names(loaded):
+    data = loaded.data
+    return data.items if loaded.layout == "wide" else data.respondents
+
+
+def attempt(folder, name, content, reader):
+    """Return what happened: "data", "refused", or a description of the fault."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loaded = reader(path)
+    except (ValueError, ItemBankError) as error:
+        message = str(error)
+        if "\n" in message:
+            return f"a message of several lines: {message!r}"
+        if str(folder) not in message:
+            return f"a message without the file: {message!r}"
+        return "refused"
+    except Exception:
+        return traceback.format_exc()
+    if hasattr(loaded, "layout"):
+        wanted = expected_cells(name, content, loaded)
+        if wanted is not None and wanted != cells_of(loaded.data):
+            return f"wrong cells: {cells_of(loaded.data)} where {wanted}"
+    return "data"
+
+
+def main():
+    """Fuzz for some minutes and report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--keep", type=Path, help="folder for files that break a reader"
+    )
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
+    counts, faults = collections.Counter(), []
+    end = time.monotonic() + 60 * options.minutes
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder) / "x"
+        while time.monotonic() < end:
+            for name, content, reader in seeds(rng):
+                bad = damaged(content, rng)
+                result = attempt(folder, name, bad, reader)
+                shutil.rmtree(folder)
+                kind = result if result in {"data", "refused"} else "FAULT"
+                counts[reader.__name__, name, kind] += 1
+                if kind == "FAULT":
+                    faults.append((name, bad, result))
+                    if options.keep:
+                        options.keep.mkdir(exist_ok=True)
+                        place = f"{len(faults):03d}-{Path(name).name}"
+                        (options.keep / place).write_bytes(bad)
+    for (reader, name, kind), n in sorted(counts.items()):
+        print(f"{reader:18s} {name:28.28s} {kind:8s} {n:7d}")
+    for name, bad, result in faults[:5]:
+        print(f"\n{name}: {bad[:100]!r}\n{result}")
+    print(f"\n{sum(counts.values())} files, {len(faults)} faults, seed {options.seed}")
+    sys.exit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,347 @@
+"""Curves of single items and of tests: probability, information, difficulty."""
+
+import numpy as np
+
+from sklearn_mirt.plots.tools import (
+    COLOURS,
+    MARKERS,
+    dimension_label,
+    foreground,
+    group_colour,
+    groups_by_size,
+    new_axes,
+    plain_axes,
+)
+
+_REACH = 3.0  # standard deviations of ability that are drawn
+_FINE, _COARSE = 121, 61  # points on a line, and on each side of a plane
+_CHUNK = 1024
+_HARDEST = 5.0  # standard deviations of ability
+
+
+class ItemCurvesDisplay:
+    """Item characteristic curves, along each item's own direction, or one surface.
+
+    Parameters
+    ----------
+    items : ItemParameters
+        The items to draw.
+    dims : sequence of str
+        Names of the dimensions.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    def __init__(self, items, *, dims):
+        self.items = items
+        self.dims = dims
+
+    @classmethod
+    def from_estimator(cls, estimator, items=None, *, kind="curves", ax=None):
+        """Draw items of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : fitted MIRTTransformer or MIRTClassifier
+        items : list of item ids, default=None
+            Default: five items of the largest to the smallest discrimination.
+        kind : {"curves", "surface"}, default="curves"
+            See :meth:`plot`.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        display : ItemCurvesDisplay
+        """
+        parameters = estimator.item_parameters_
+        if items is None:
+            order = np.argsort(-parameters.mdisc, kind="stable")
+            n = min(5, len(order))
+            places = order[np.linspace(0, len(order) - 1, n).astype(int)]
+        else:
+            places = _places(parameters.ids, items)
+        dims = [f"dim{k + 1}" for k in range(parameters.n_dims)]
+        return cls(parameters.take(places), dims=dims).plot(ax=ax, kind=kind)
+
+    def plot(self, ax=None, *, kind="curves"):
+        """Draw the curves, or the surface of the first item over two dimensions.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+        kind : {"curves", "surface"}, default="curves"
+            A curve is the probability along the direction of the item's slopes, where
+            it rises fastest. The surface needs two dimensions.
+
+        Returns
+        -------
+        self : ItemCurvesDisplay
+        """
+        ax = ax if ax is not None else new_axes((6.4, 4.6))
+        if kind == "surface":
+            self._surface(ax)
+        elif kind == "curves":
+            self._curves(ax)
+        else:
+            raise ValueError(f"kind must be 'curves' or 'surface', got {kind!r}")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _curves(self, ax):
+        x = np.linspace(-_REACH, _REACH, _FINE)
+        for k, name in enumerate(self.items.ids):
+            item = self.items.take(slice(k, k + 1))
+            length = item.mdisc[0]
+            direction = item.slopes[0] / length if length > 0 else item.slopes[0]
+            p = item.probability(x[:, None] * direction)[:, 0]
+            style = "-" if k < len(COLOURS) else "--"
+            ax.plot(x, p, style, color=COLOURS[k % len(COLOURS)], label=str(name))
+        ax.set_xlabel("ability along the item's direction (standard deviations)")
+        ax.set_ylabel("probability of a right answer")
+        ax.set_ylim(-0.02, 1.02)
+        ax.legend(frameon=False, fontsize="small")
+        plain_axes(ax)
+
+    def _surface(self, ax):
+        if len(self.dims) != 2:
+            raise ValueError(f"A surface needs 2 dimensions, got {len(self.dims)}")
+        x, theta = _plane()
+        p = self.items.take(slice(0, 1)).probability(theta)[:, 0].reshape(len(x), -1)
+        levels = np.linspace(0, 1, 11)
+        filled = ax.contourf(x, x, p, levels=levels, cmap="cividis")
+        ax.contour(x, x, p, levels=[0.5], colors="white", linewidths=1.5)
+        ax.figure.colorbar(filled, ax=ax, label="probability (white line: 0.5)")
+        _name_plane(ax, self.dims)
+        ax.set_title(str(self.items.ids[0]), fontsize="medium")
+
+
+class InformationDisplay:
+    """Information of a test about each ability: curves, or a map of two dimensions.
+
+    Parameters
+    ----------
+    items : ItemParameters
+        The items of the test.
+    groups : array-like of shape (n_items,)
+        Part of the test each item belongs to.
+    dims : sequence of str
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    def __init__(self, items, *, groups, dims):
+        self.items = items
+        self.groups = groups
+        self.dims = dims
+
+    @classmethod
+    def from_estimator(cls, estimator, items=None, *, kind="curves", ax=None):
+        """Draw the information of items of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : fitted MIRTTransformer or MIRTClassifier
+        items : list of item ids, default=None
+            Default: all.
+        kind : {"curves", "map"}, default="curves"
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        display : InformationDisplay
+        """
+        parameters, groups = estimator.item_parameters_, estimator.item_groups_
+        if items is not None:
+            places = _places(parameters.ids, items)
+            parameters, groups = parameters.take(places), groups[places]
+        dims = [f"dim{k + 1}" for k in range(parameters.n_dims)]
+        return cls(parameters, groups=groups, dims=dims).plot(ax=ax, kind=kind)
+
+    def plot(self, ax=None, *, kind="curves"):
+        """Draw the information.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+        kind : {"curves", "map"}, default="curves"
+            Curves: information on each dimension along that dimension, the others at
+            0. Map: the standard error that the whole test leaves on the first of two
+            dimensions, with the prior.
+
+        Returns
+        -------
+        self : InformationDisplay
+        """
+        ax = ax if ax is not None else new_axes((6.4, 4.6))
+        if kind == "map":
+            self._map(ax)
+        elif kind == "curves":
+            self._curves(ax)
+        else:
+            raise ValueError(f"kind must be 'curves' or 'map', got {kind!r}")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _curves(self, ax):
+        x = np.linspace(-_REACH, _REACH, _FINE)
+        for k, dim in enumerate(self.dims):
+            theta = np.zeros((len(x), len(self.dims)))
+            theta[:, k] = x
+            information = test_information(self.items, theta)[:, k, k]
+            style = ("-", "--", "-.", ":")[k % 4]
+            label = dimension_label(dim)
+            colour = COLOURS[k % len(COLOURS)]
+            ax.plot(x, information, style, color=colour, label=label)
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("ability (standard deviations)")
+        ax.set_ylabel("information (1 / variance)")
+        ax.legend(frameon=False)
+        plain_axes(ax)
+
+    def _map(self, ax):
+        if len(self.dims) != 2:
+            raise ValueError(f"A map needs 2 dimensions, got {len(self.dims)}")
+        x, theta = _plane()
+        information = test_information(self.items, theta) + np.eye(2)
+        errors = np.sqrt(np.linalg.inv(information)[:, 0, 0]).reshape(len(x), -1)
+        filled = ax.contourf(x, x, errors, levels=12, cmap="cividis")
+        label = f"standard error, {dimension_label(self.dims[0])}"
+        ax.figure.colorbar(filled, ax=ax, label=label)
+        _name_plane(ax, self.dims)
+
+
+class DifficultyDisplay:
+    """Difficulty against discrimination of all items, as a density.
+
+    Parameters
+    ----------
+    difficulty, discrimination : array-like of shape (n_items,)
+        MDIFF, in standard deviations of ability, and MDISC, in logits per standard
+        deviation (Reckase 2009).
+    groups : array-like of shape (n_items,)
+        Benchmarks; their medians are drawn.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    def __init__(self, difficulty, discrimination, *, groups):
+        self.difficulty = difficulty
+        self.discrimination = discrimination
+        self.groups = groups
+
+    @classmethod
+    def from_audit(cls, audit, *, ax=None):
+        """Draw the columns mdiff and mdisc of `audit.items`."""
+        table = audit.items
+        difficulty = table["mdiff"].to_numpy(dtype=float)
+        discrimination = table["mdisc"].to_numpy(dtype=float)
+        groups = table["benchmark"].astype(str).to_numpy(dtype=object)
+        return cls(difficulty, discrimination, groups=groups).plot(ax=ax)
+
+    def plot(self, ax=None):
+        """Draw the density and the medians of the benchmarks; return the display."""
+        ax = ax if ax is not None else new_axes((8.6, 4.8))
+        x = np.asarray(self.difficulty, dtype=float)
+        y = np.asarray(self.discrimination, dtype=float)
+        # an item that hardly discriminates has a difficulty without bounds
+        known = np.isfinite(x) & np.isfinite(y)
+        inside = known & (np.abs(x) <= _HARDEST)
+        image = ax.hexbin(
+            x[inside], y[inside], gridsize=45, bins="log", mincnt=1, cmap="cividis"
+        )
+        ax.figure.colorbar(image, ax=ax, label="items", pad=0.01)
+        self._medians(ax, x, y, known)
+        ax.set_xlim(-_HARDEST, _HARDEST)
+        ax.set_xlabel("difficulty (standard deviations of ability)")
+        ax.set_ylabel("discrimination (logits per standard deviation)")
+        outside = len(x) - inside.sum()
+        ax.set_title(
+            f"{inside.sum():,} items; {outside:,} beyond the axis", fontsize="medium"
+        )
+        plain_axes(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _medians(self, ax, x, y, known):
+        names, codes, _ = groups_by_size(self.groups)
+        for k, name in enumerate(names):
+            here = known & (codes == k)
+            if here.any():
+                ax.plot(
+                    np.clip(np.median(x[here]), -_HARDEST, _HARDEST),
+                    np.median(y[here]),
+                    MARKERS[k % len(MARKERS)],
+                    color=group_colour(k, names),
+                    markeredgecolor="white",
+                    markersize=8,
+                    linestyle="none",
+                    label=name,
+                )
+        ax.legend(
+            loc="upper left",
+            bbox_to_anchor=(1.2, 1.0),
+            frameon=False,
+            fontsize="small",
+            title="benchmark (median)",
+            title_fontsize="small",
+            alignment="left",
+        )
+
+
+def test_information(items, theta):
+    """Return Fisher's information of all items together at abilities.
+
+    Parameters
+    ----------
+    items : ItemParameters
+    theta : ndarray of shape (n_points, n_dims)
+
+    Returns
+    -------
+    information : ndarray of shape (n_points, n_dims, n_dims)
+        sum_j (P - g)^2 (1 - P) / ((1 - g)^2 P) a_j a_j' (Reckase 2009, eq. 5.13).
+    """
+    n, d = theta.shape
+    total = np.zeros((n, d * d))
+    for start in range(0, items.n_items, _CHUNK):
+        part = items.take(slice(start, start + _CHUNK))
+        p, g = part.probability(theta), part.guessing
+        weight = (p - g) ** 2 * (1 - p) / ((1 - g) ** 2 * np.maximum(p, 1e-12))
+        outer = part.slopes[:, :, None] * part.slopes[:, None, :]
+        total += weight @ outer.reshape(-1, d * d)
+    return total.reshape(n, d, d)
+
+
+# pytest takes every function of this name for a test
+test_information.__test__ = False
+
+
+def _places(ids, wanted):
+    place = {name: k for k, name in enumerate(ids)}
+    unknown = [name for name in wanted if name not in place]
+    if unknown:
+        raise ValueError(f"There is no item {unknown[0]!r} among the fitted ones")
+    return np.array([place[name] for name in wanted])
+
+
+def _plane():
+    x = np.linspace(-_REACH, _REACH, _COARSE)
+    first, second = np.meshgrid(x, x)
+    return x, np.column_stack([first.ravel(), second.ravel()])
+
+
+def _name_plane(ax, dims):
+    ax.set_xlabel(f"ability, {dimension_label(dims[0])}")
+    ax.set_ylabel(f"ability, {dimension_label(dims[1])}")
+    ax.axhline(0, color=foreground(), linewidth=0.4)
+    ax.axvline(0, color=foreground(), linewidth=0.4)
+    ax.set_aspect("equal")
