@@ -128,7 +128,7 @@ def main():
         f"({1e9 * least:.1f} ns: `benchmarks/limit.py`).",
         "",
         f"Two threads do {threads:.2f} times the work of one; two processes at the "
-        f"same time did {processes:.2f} times (2.0 on two idle cores).",
+        f"same time did {processes:.2f} times (2.0 where nothing else uses the cores).",
     ]
     print("\n".join(lines[-4:]))
     if options.out:

@@ -59,7 +59,9 @@ class CpuKernels:
         bits = scratch[2].view(integer)  # same memory as the row of powers of two
         square, scores, weights = _long_rows(square, scores, weights)
         if weights is None:
-            return _terms(square, scores, taylor, numbers, scratch, bits, with_bound)
+            sums = np.zeros(_CHUNK), np.ones(_CHUNK)  # made here: less to compile
+            constants = taylor, numbers, scratch, bits
+            return _terms(square, scores, *constants, *sums, with_bound)
         return _weighted_terms(
             square, scores, weights, taylor, numbers, scratch, bits, with_bound
         )
@@ -268,9 +270,8 @@ def _flush(half, product):
 
 
 @jit
-def _terms(square, scores, taylor, numbers, scratch, bits, with_bound):
+def _terms(square, scores, taylor, numbers, scratch, bits, half, product, with_bound):
     tiny, zero, one, two = numbers[6], numbers[7], numbers[9], numbers[10]
-    half, product = np.zeros(_CHUNK), np.ones(_CHUNK)
     bound, pending = 0.0, 0
     for j in range(square.shape[0]):
         for start in range(0, square.shape[1], _CHUNK):
