@@ -57,7 +57,9 @@ def earlier_table():
 
 
 def number(mean, error, factor, decimals):
-    """Format mean ± standard error."""
+    """Format mean ± standard error; no error from a single split."""
+    if np.isnan(error):
+        return f"{mean * factor:.{decimals}f}"
     return f"{mean * factor:.{decimals}f}±{error * factor:.{decimals}f}"
 
 
@@ -79,17 +81,18 @@ def means_section(summary, regimes):
         out += [f"\n## {title}\n", *header(["data (splits)", "method"])]
         for regime in regimes:
             for strategy, scorer in ROWS:
-                cells = []
+                cells, splits = [], 0
                 for budget in BUDGETS:
                     key = (regime, strategy, scorer, budget)
                     if key not in summary.index:
                         cells.append("-")
                         continue
                     mean, error, count = summary.loc[key, metric]
+                    splits = max(splits, int(count))
                     cells.append(number(mean, error, factor, decimals))
                 name = f"{strategy} + {scorer}"
                 first = strategy == "kriging"
-                label = f"{regime} ({int(count)})" if first else ""
+                label = f"{regime} ({splits})" if first else ""
                 out.append(line([label, f"**{name}**" if first else name, *cells]))
     return out
 
