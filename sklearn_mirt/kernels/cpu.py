@@ -566,7 +566,7 @@ def _sum_by_respondent(cells, table, offsets, respondents, out):
                 out[i, q] += cells[cell] * table[j, q]
 
 
-# ------------------------------------------------------------------------ additive model
+# ----------------------------------------------------------------------- additive model
 
 
 def logistic_sums(cells, effects, intercept, side):
