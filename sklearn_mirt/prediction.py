@@ -70,14 +70,10 @@ def _average(mean, second, guessing):
 
 
 def _ability_moments(abilities):
-    first = np.column_stack([abilities.mean, np.ones(len(abilities.mean))])
-    second = packing.outer(first)
-    covariance = packing.pack(abilities.covariances)
-    second[:, : covariance.shape[1]] += covariance
-    return first, second
+    return packing.moments_with_one(abilities.mean, packing.pack(abilities.covariances))
 
 
 def _item_moments(items):
     mean = items.mean
-    second = packing.pack(items.covariances) + packing.outer(mean)
+    second = packing.second_moments(mean, items.covariances)
     return mean, second * packing.multiplicity(mean.shape[1])

@@ -61,9 +61,7 @@ class AbilityTables:
         Items that are still owed a change of coordinates meet the abilities of the
         second, and give the same logits: beta . carry' theta = carry beta . theta.
         """
-        first = np.column_stack([mean, np.ones(len(mean))])
-        second = packing.outer(first)
-        second[:, : covariance.shape[1]] += covariance
+        first, second = packing.moments_with_one(mean, covariance)
         moved = first @ carry, second @ packing.congruence(carry.T).T
         twice = packing.multiplicity(first.shape[1])
         return [

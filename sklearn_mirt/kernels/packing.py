@@ -55,6 +55,19 @@ def outer(vectors, xp=np):
     return vectors[:, rows] * vectors[:, columns]
 
 
+def second_moments(mean, covariances):
+    """Pack E[x x'] of Gaussians of mean (n, k) and covariance (n, k, k)."""
+    return pack(covariances) + outer(mean)
+
+
+def moments_with_one(mean, covariance):
+    """Return E[(x, 1)] and packed E[(x, 1)(x, 1)']; `covariance` of x is packed."""
+    first = np.column_stack([mean, np.ones(len(mean))])
+    second = outer(first)
+    second[:, : covariance.shape[1]] += covariance
+    return first, second
+
+
 def congruence(matrix):
     """Return the linear map that takes packed S to packed M S M' (on the host)."""
     rows, columns = lower_pairs(matrix.shape[0])

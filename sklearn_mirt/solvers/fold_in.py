@@ -63,7 +63,7 @@ def marginal_bounds(data, items, abilities, *, device="cpu", n_jobs=None):
 class _FoldIn:
     def __init__(self, data, items, prior_covariance, kernels):
         mean = items.mean
-        second = packing.pack(items.covariances) + packing.outer(mean)
+        second = packing.second_moments(mean, items.covariances)
         there = kernels.asarray
         self.items, self.kernels = ItemState(there(mean), there(second)), kernels
         self.blocks = [

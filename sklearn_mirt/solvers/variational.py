@@ -165,7 +165,7 @@ class _Fit:
 
     def _warm_start(self, start):
         mean = start.items.mean
-        second = packing.pack(start.items.covariances) + packing.outer(mean)
+        second = packing.second_moments(mean, start.items.covariances)
         return _State(
             self._items(mean, second),
             np.eye(self.n_dims + 1),
