@@ -250,11 +250,14 @@ def sweep(block, before, after, task, kernels):
     """
     cells, here, floor = _enter(block, task, kernels)
     items, owed, abilities = before.block(here), task.owed, task.abilities
+    if _is_plain(block, task) and hasattr(kernels, "sweep_plain"):
+        new = after.block(here)
+        return PassSums(*kernels.sweep_plain(block.scores, items, new, task, here))
     omega, bound = weigh_cells(cells, items, owed, kernels)
     kappa, gain = centre_cells(cells, items, owed, floor, kernels)
     linear = cells.sum_by_item(kappa, abilities.first)
     moved = items.mean @ kernels.asarray(task.carry.T)
-    bound += gain + (moved * linear).sum()
+    bound += gain + kernels.xp.vdot(moved, linear)
     precision = cells.sum_by_item(omega, abilities.second)
     items = after.block(here)
     sums = kernels.update_items(precision, linear, task, here, items)
@@ -262,6 +265,11 @@ def sweep(block, before, after, task, kernels):
     if floor is not None:
         kappa, _ = centre_cells(cells, items, abilities, floor, kernels)
     return PassSums(bound, *_for_abilities(cells, omega, kappa, items), *sums)
+
+
+def _is_plain(block, task):
+    dense = isinstance(block, DenseBlock) and block.weights is None
+    return dense and task.floor is None and not task.nonnegative
 
 
 def sum_for_abilities(block, items, task, kernels):
@@ -274,7 +282,7 @@ def sum_for_abilities(block, items, task, kernels):
     omega, bound = weigh_cells(cells, items, abilities, kernels)
     kappa, gain = centre_cells(cells, items, abilities, floor, kernels)
     moment, linear = _for_abilities(cells, omega, kappa, items)
-    bound += gain + (linear * abilities.first).sum()
+    bound += gain + kernels.xp.vdot(linear, abilities.first)
     return PassSums(bound, moment, linear)
 
 

@@ -25,7 +25,7 @@ class CpuKernels:
     """The numpy namespace and the compiled cores that the block functions call."""
 
     xp = np
-    block_cells = 2**17  # omega stays in the second cache; few calls from Python
+    block_cells = 2**18  # omega stays in the caches, and Python is called seldom
 
     def asarray(self, array, dtype=None):
         """Return the array on the device, as it is or cast."""
@@ -74,6 +74,15 @@ class CpuKernels:
         else:
             _weighted_centre(scores, weights, flat)
         return out
+
+    def standardised(self, scores, rate, inverse, out):
+        """Write (score - rate) times inverse of each cell, 0 where missing, to `out`.
+
+        Values that are the same along a row may be broadcast.
+        """
+        if rate.strides[1] == 0:
+            rate, inverse = rate[:, :1], inverse[:, :1]
+        _standardise(scores, rate, inverse, out)
 
     def knowing_scores(self, logit, scores, weights, floor, out):
         """Write kappa with each right answer shared between knowing and guessing.
@@ -129,6 +138,40 @@ class CpuKernels:
         first, second = (np.zeros(part.shape) for part in prior[::-1])
         total = _second_moments(*out, groups, observed, items.second, first, second)
         return first, second, total
+
+    def sweep_plain(self, scores, before, after, task, here):
+        """Do the whole of ``blocks.sweep`` for dense answers of weight 1, no floor.
+
+        One compiled call instead of twenty: threads that meet at Python's lock for
+        every small step would spend a third of their time waiting.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, m)
+            Scores, -1 where missing.
+        before, after : ItemState
+            The items of the block; `after` is overwritten.
+        task : ItemTask
+        here : slice
+            The items of the block among all.
+
+        Returns
+        -------
+        bound, moment, linear, first, second, logdet : as the fields of PassSums
+        """
+        abilities, prior = task.abilities, (task.prior_precision, task.prior_linear)
+        taylor, numbers, integer = _CONSTANTS[abilities.first.dtype]
+        scratch = np.empty((3, _CHUNK), dtype=abilities.first.dtype)
+        constants = taylor, numbers, scratch, scratch[2].view(integer)
+        tables = abilities.first, abilities.second, abilities.doubled
+        moment, linear = (np.zeros(part.shape) for part in tables[1::-1])
+        first, second = (np.zeros(part.shape) for part in prior[::-1])
+        bound, logdet = _sweep_plain(
+            *(scores, before.mean, before.second, task.owed.doubled, *tables),
+            *(task.carry, *prior, task.groups[here], task.observed[here]),
+            *(after.mean, after.second, moment, linear, first, second, *constants),
+        )
+        return bound, moment, linear, first, second, logdet
 
     def gather_square(self, items2, abilities2, offsets, respondents):
         """Return E[eta^2] of the cells of a sparse block, shape (n_cells,)."""
@@ -332,6 +375,17 @@ def _centre(scores, out):
 
 
 @jit
+def _standardise(scores, rate, inverse, out):
+    for j in range(out.shape[0]):
+        r, s = rate[j, 0], inverse[j, 0]
+        for i in range(out.shape[1]):
+            y = out.dtype.type(scores[j, i])
+            if rate.shape[1] > 1:
+                r, s = rate[j, i], inverse[j, i]
+            out[j, i] = (y - r) * s if y >= 0 else out.dtype.type(0)
+
+
+@jit
 def _weighted_centre(scores, weights, out):
     for j in range(out.shape[0]):
         for i in range(out.shape[1]):
@@ -507,6 +561,56 @@ def _second_moments(
                 sum_second[g, e] += covariance[j, e]
             total += logdet[j]
     return total
+
+
+@jit
+def _sweep_plain(
+    scores,
+    mean,
+    second,
+    owed_doubled,
+    ability_first,
+    ability_second,
+    ability_doubled,
+    carry,
+    prior_precision,
+    prior_linear,
+    groups,
+    observed,
+    new_mean,
+    new_second,
+    moment,
+    linear,
+    sum_first,
+    sum_second,
+    taylor,
+    numbers,
+    scratch,
+    bits,
+):
+    """Write the items' state and add to the sums; see ``blocks.sweep``."""
+    omega = np.dot(second, owed_doubled.T)
+    kappa = np.empty_like(omega)
+    omegas, row = omega.reshape(1, omega.size), scores.reshape(1, scores.size)
+    constants = taylor, numbers, scratch, bits, np.zeros(_CHUNK), np.ones(_CHUNK)
+    bound = _terms(omegas, row, *constants, True)
+    _centre(row, kappa.reshape(1, kappa.size))
+    right = np.dot(kappa, ability_first)
+    moved = np.dot(mean, carry.T)
+    for j in range(right.shape[0]):
+        for p in range(right.shape[1]):
+            bound += moved[j, p] * right[j, p]
+    precision = np.dot(omega, ability_second)
+    covariance, logdet = np.empty(new_second.shape), np.empty(len(new_second))
+    prior = prior_precision, prior_linear, groups
+    _solve_gaussian(precision, right, *prior, new_mean, covariance, logdet)
+    out = groups, observed, new_second, sum_first, sum_second
+    total = _second_moments(new_mean, covariance, logdet, *out)
+    np.dot(new_second, ability_doubled.T, omega)
+    _terms(omegas, row, *constants, False)
+    moment += np.dot(omega.T, new_second)
+    linear += np.dot(kappa.T, new_mean.astype(kappa.dtype))
+    return bound, total
 
 
 @jit

@@ -78,6 +78,10 @@ class ArrayKernels:
         out[...] = self._weight(scores, weights, out.dtype) * half
         return out
 
+    def standardised(self, scores, rate, inverse, out):
+        """Write (score - rate) times inverse of each cell, 0 where missing."""
+        out[...] = self._weight(scores, None, out.dtype) * (scores - rate) * inverse
+
     def knowing_scores(self, logit, scores, weights, floor, out):
         """Share right answers with guessing; see ``CpuKernels.knowing_scores``."""
         xp = self.xp
