@@ -54,17 +54,11 @@ class CpuKernels:
         bound : float
             Sum of -w (c / 2 + log(1 + exp(-c))) over observed cells, in float64.
         """
-        taylor, numbers, integer = _CONSTANTS[square.dtype]
-        scratch = np.empty((3, _CHUNK), dtype=square.dtype)
-        bits = scratch[2].view(integer)  # same memory as the row of powers of two
+        space = _workspace(square.dtype)
         square, scores, weights = _long_rows(square, scores, weights)
         if weights is None:
-            sums = np.zeros(_CHUNK), np.ones(_CHUNK)  # made here: less to compile
-            constants = taylor, numbers, scratch, bits
-            return _terms(square, scores, *constants, *sums, with_bound)
-        return _weighted_terms(
-            square, scores, weights, taylor, numbers, scratch, bits, with_bound
-        )
+            return _terms(square, scores, *space, with_bound)
+        return _weighted_terms(square, scores, weights, *space[:4], with_bound)
 
     def centred_scores(self, scores, weights, out):
         """Write kappa = w (y - 1/2), 0 where missing, to `out` and return it."""
@@ -139,39 +133,35 @@ class CpuKernels:
         total = _second_moments(*out, groups, observed, items.second, first, second)
         return first, second, total
 
-    def sweep_plain(self, scores, before, after, task, here):
-        """Do the whole of ``blocks.sweep`` for dense answers of weight 1, no floor.
+    def fuses(self, cells):
+        """Whether the next two methods do for these cells: dense, every weight 1.
 
-        One compiled call instead of twenty: threads that meet at Python's lock for
-        every small step would spend a third of their time waiting.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n, m)
-            Scores, -1 where missing.
-        before, after : ItemState
-            The items of the block; `after` is overwritten.
-        task : ItemTask
-        here : slice
-            The items of the block among all.
-
-        Returns
-        -------
-        bound, moment, linear, first, second, logdet : as the fields of PassSums
+        They are a half pass each in one compiled call: threads that meet at Python's
+        lock for every product would spend a third of their time waiting.
         """
-        abilities, prior = task.abilities, (task.prior_precision, task.prior_linear)
-        taylor, numbers, integer = _CONSTANTS[abilities.first.dtype]
-        scratch = np.empty((3, _CHUNK), dtype=abilities.first.dtype)
-        constants = taylor, numbers, scratch, scratch[2].view(integer)
-        tables = abilities.first, abilities.second, abilities.doubled
-        moment, linear = (np.zeros(part.shape) for part in tables[1::-1])
-        first, second = (np.zeros(part.shape) for part in prior[::-1])
-        bound, logdet = _sweep_plain(
-            *(scores, before.mean, before.second, task.owed.doubled, *tables),
-            *(task.carry, *prior, task.groups[here], task.observed[here]),
-            *(after.mean, after.second, moment, linear, first, second, *constants),
-        )
-        return bound, moment, linear, first, second, logdet
+        plain = cells.dense and cells.weights is None
+        return plain and cells.scores.flags.c_contiguous
+
+    def plain_item_sums(self, scores, second, owed, abilities):
+        """Return kappa, the two sums by item, and the bound but for kappa . eta."""
+        dtype, n = abilities.first.dtype, len(scores)
+        omega, kappa = np.empty((2, *scores.shape), dtype)
+        linear = np.empty((n, abilities.first.shape[1]), dtype)
+        precision = np.empty((n, abilities.second.shape[1]), dtype)
+        out = omega, kappa, linear, precision
+        tables = owed.doubled.T, abilities.first, abilities.second
+        bound = _plain_item_sums(scores, second, *tables, *out, *_workspace(dtype))
+        return kappa, linear, precision, bound
+
+    def plain_ability_sums(self, scores, kappa, items, abilities):
+        """Return the two sums by respondent, given the items."""
+        first, m = items.mean.astype(kappa.dtype), scores.shape[1]
+        moment = np.empty((m, items.second.shape[1]), kappa.dtype)
+        linear = np.empty((m, first.shape[1]), kappa.dtype)
+        out = np.empty_like(kappa), moment, linear
+        given = scores, kappa, first, items.second, abilities.doubled.T
+        _plain_ability_sums(*given, *out, *_workspace(kappa.dtype))
+        return moment.astype(np.float64), linear.astype(np.float64)
 
     def gather_square(self, items2, abilities2, offsets, respondents):
         """Return E[eta^2] of the cells of a sparse block, shape (n_cells,)."""
@@ -249,6 +239,14 @@ _CONSTANTS = {
     np.dtype(np.float32): _make_constants(np.float32, np.int32, 23, 127, 87.0),
     np.dtype(np.float64): _make_constants(np.float64, np.int64, 52, 1023, 708.0),
 }
+
+
+def _workspace(dtype):
+    """Constants and rows that the elementwise core works with; see _terms."""
+    taylor, numbers, integer = _CONSTANTS[dtype]
+    scratch = np.empty((3, _CHUNK), dtype)
+    bits = scratch[2].view(integer)  # same memory as the row of powers of two
+    return taylor, numbers, scratch, bits, np.zeros(_CHUNK), np.ones(_CHUNK)
 
 
 def _long_rows(cells, scores, weights):
@@ -415,6 +413,63 @@ def _knowing(logit, scores, weights, floor, out):
     return bound
 
 
+@jit
+def _multiply(a, b, out):
+    np.dot(a, b, out)  # BLAS; by itself, to be compiled once for each layout
+
+
+@jit
+def _plain_item_sums(
+    scores,
+    items_second,
+    owed_doubled,
+    first,
+    second,
+    omega,
+    kappa,
+    linear,
+    precision,
+    taylor,
+    numbers,
+    scratch,
+    bits,
+    half,
+    product,
+):
+    _multiply(items_second, owed_doubled, omega)
+    cells, row = omega.reshape(1, omega.size), scores.reshape(1, scores.size)
+    space = taylor, numbers, scratch, bits, half, product
+    bound = _terms(cells, row, *space, True)
+    _centre(row, kappa.reshape(1, kappa.size))
+    _multiply(kappa, first, linear)
+    _multiply(omega, second, precision)
+    return bound
+
+
+@jit
+def _plain_ability_sums(
+    scores,
+    kappa,
+    items_first,
+    items_second,
+    doubled,
+    omega,
+    moment,
+    linear,
+    taylor,
+    numbers,
+    scratch,
+    bits,
+    half,
+    product,
+):
+    _multiply(items_second, doubled, omega)
+    cells, row = omega.reshape(1, omega.size), scores.reshape(1, scores.size)
+    _terms(cells, row, taylor, numbers, scratch, bits, half, product, False)
+    _multiply(omega.T, items_second, moment)
+    _multiply(kappa.T, items_first, linear)
+
+
 # --------------------------------------------------------------------- batched solves
 
 
@@ -561,56 +616,6 @@ def _second_moments(
                 sum_second[g, e] += covariance[j, e]
             total += logdet[j]
     return total
-
-
-@jit
-def _sweep_plain(
-    scores,
-    mean,
-    second,
-    owed_doubled,
-    ability_first,
-    ability_second,
-    ability_doubled,
-    carry,
-    prior_precision,
-    prior_linear,
-    groups,
-    observed,
-    new_mean,
-    new_second,
-    moment,
-    linear,
-    sum_first,
-    sum_second,
-    taylor,
-    numbers,
-    scratch,
-    bits,
-):
-    """Write the items' state and add to the sums; see ``blocks.sweep``."""
-    omega = np.dot(second, owed_doubled.T)
-    kappa = np.empty_like(omega)
-    omegas, row = omega.reshape(1, omega.size), scores.reshape(1, scores.size)
-    constants = taylor, numbers, scratch, bits, np.zeros(_CHUNK), np.ones(_CHUNK)
-    bound = _terms(omegas, row, *constants, True)
-    _centre(row, kappa.reshape(1, kappa.size))
-    right = np.dot(kappa, ability_first)
-    moved = np.dot(mean, carry.T)
-    for j in range(right.shape[0]):
-        for p in range(right.shape[1]):
-            bound += moved[j, p] * right[j, p]
-    precision = np.dot(omega, ability_second)
-    covariance, logdet = np.empty(new_second.shape), np.empty(len(new_second))
-    prior = prior_precision, prior_linear, groups
-    _solve_gaussian(precision, right, *prior, new_mean, covariance, logdet)
-    out = groups, observed, new_second, sum_first, sum_second
-    total = _second_moments(new_mean, covariance, logdet, *out)
-    np.dot(new_second, ability_doubled.T, omega)
-    _terms(omegas, row, *constants, False)
-    moment += np.dot(omega.T, new_second)
-    linear += np.dot(kappa.T, new_mean.astype(kappa.dtype))
-    return bound, total
 
 
 @jit

@@ -98,6 +98,10 @@ class ArrayKernels:
         seen = (scores >= 0).astype(dtype)
         return seen if weights is None else seen * weights.astype(dtype, copy=False)
 
+    def fuses(self, cells):
+        """Whether there are compiled half passes: none here."""
+        return False
+
     def update_items(self, precision, linear, task, here, items):
         """Update the items of a block; see ``CpuKernels.update_items``."""
         groups, observed = task.groups[here], task.observed[here]
