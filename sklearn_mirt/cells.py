@@ -45,9 +45,9 @@ class DenseCells:
     def blocks(self, n_cells):
         """Return runs of items of about `n_cells` cells, as views."""
         n_items, n_respondents = self.scores.shape
-        # at least 32 items: the sums over respondents that a block returns are then
+        # at least 64 items: the sums over respondents that a block returns are then
         # small beside the work on its cells
-        step = max(32, n_cells // max(n_respondents, 1))
+        step = max(64, n_cells // max(n_respondents, 1))
         return [
             DenseBlock(
                 start,

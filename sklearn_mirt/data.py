@@ -57,6 +57,7 @@ class ResponseData:
         self._cells = cells
         self._respondents = respondents
         self._items = items
+        self._sums = None
         for array in (respondents, items):
             array.setflags(write=False)
 
@@ -266,7 +267,9 @@ class ResponseData:
         -------
         (item_weight, respondent_weight), (item_score, respondent_score)
         """
-        return self._cells.sums()
+        if self._sums is None:
+            self._sums = self._cells.sums()
+        return self._sums
 
     def item_means(self):
         """Return the mean score of each item, shape (n_items,); NaN without answers."""

@@ -298,6 +298,9 @@ class NumpyKernels:
         gain = scores * gain + (1 - scores) * np.log1p(-floor)
         return np.sum(np.where((scores >= 0) & (floor > 0), w * gain, 0.0))
 
+    def fuses(self, cells):
+        return False
+
     def solve_gaussian(self, precision, linear):
         full = packing.unpack(precision)
         inverse = np.linalg.inv(full)

@@ -136,6 +136,8 @@ class PassSums:
 class DenseCellsOperator:
     """Products of a dense block of cells (items, respondents) with small tables."""
 
+    dense = True
+
     def __init__(self, block, kernels):
         self.scores = block.scores
         self.weights = block.weights
@@ -160,6 +162,8 @@ class DenseCellsOperator:
 
 class SparseCellsOperator:
     """The same products over the observed cells of a sparse block only."""
+
+    dense = False
 
     def __init__(self, block, kernels, n_respondents):
         self._kernels = kernels
@@ -249,19 +253,34 @@ def sweep(block, before, after, task, kernels):
         Its bound is that of the state before the pass.
     """
     cells, here, floor = _enter(block, task, kernels)
-    items, owed, abilities = before.block(here), task.owed, task.abilities
+    items, new = before.block(here), after.block(here)
+    kappa, linear, precision, bound = _for_items(cells, items, floor, task, kernels)
+    moved = items.mean @ kernels.asarray(task.carry.T)
+    bound += kernels.xp.vdot(moved, linear)
+    sums = kernels.update_items(precision, linear, task, here, new)
+    found = _for_abilities(cells, kappa, new, floor, task.abilities, kernels)
+    return PassSums(bound, *found, *sums)
+
+
+def _for_items(cells, items, floor, task, kernels):
+    """Return kappa, the two sums by item, and the bound but for kappa . eta."""
+    owed, abilities = task.owed, task.abilities
+    if floor is None and kernels.fuses(cells):
+        return kernels.plain_item_sums(cells.scores, items.second, owed, abilities)
     omega, bound = weigh_cells(cells, items, owed, kernels)
     kappa, gain = centre_cells(cells, items, owed, floor, kernels)
     linear = cells.sum_by_item(kappa, abilities.first)
-    moved = items.mean @ kernels.asarray(task.carry.T)
-    bound += gain + (moved * linear).sum()
-    precision = cells.sum_by_item(omega, abilities.second)
-    items = after.block(here)
-    sums = kernels.update_items(precision, linear, task, here, items)
+    return kappa, linear, cells.sum_by_item(omega, abilities.second), bound + gain
+
+
+def _for_abilities(cells, kappa, items, floor, abilities, kernels):
+    """Return the two sums by respondent, given the items."""
+    if floor is None and kernels.fuses(cells):
+        return kernels.plain_ability_sums(cells.scores, kappa, items, abilities)
     omega, _ = weigh_cells(cells, items, abilities, kernels, with_bound=False)
     if floor is not None:
         kappa, _ = centre_cells(cells, items, abilities, floor, kernels)
-    return PassSums(bound, *_for_abilities(cells, omega, kappa, items), *sums)
+    return _sums_by_respondent(cells, omega, kappa, items)
 
 
 def sum_for_abilities(block, items, task, kernels):
@@ -273,12 +292,12 @@ def sum_for_abilities(block, items, task, kernels):
     items, abilities = items.block(here), task.abilities
     omega, bound = weigh_cells(cells, items, abilities, kernels)
     kappa, gain = centre_cells(cells, items, abilities, floor, kernels)
-    moment, linear = _for_abilities(cells, omega, kappa, items)
-    bound += gain + (linear * abilities.first).sum()
+    moment, linear = _sums_by_respondent(cells, omega, kappa, items)
+    bound += gain + kernels.xp.vdot(linear, abilities.first)
     return PassSums(bound, moment, linear)
 
 
-def _for_abilities(cells, omega, kappa, items):
+def _sums_by_respondent(cells, omega, kappa, items):
     first = items.mean.astype(kappa.dtype)
     return (
         cells.sum_by_respondent(omega, items.second),

@@ -25,7 +25,7 @@ class CpuKernels:
     """The numpy namespace and the compiled cores that the block functions call."""
 
     xp = np
-    block_cells = 2**17  # omega stays in the second cache; few calls from Python
+    block_cells = 2**18  # omega stays in the caches, and Python is called seldom
 
     def asarray(self, array, dtype=None):
         """Return the array on the device, as it is or cast."""
@@ -54,17 +54,11 @@ class CpuKernels:
         bound : float
             Sum of -w (c / 2 + log(1 + exp(-c))) over observed cells, in float64.
         """
-        taylor, numbers, integer = _CONSTANTS[square.dtype]
-        scratch = np.empty((3, _CHUNK), dtype=square.dtype)
-        bits = scratch[2].view(integer)  # same memory as the row of powers of two
+        space = _workspace(square.dtype)
         square, scores, weights = _long_rows(square, scores, weights)
         if weights is None:
-            sums = np.zeros(_CHUNK), np.ones(_CHUNK)  # made here: less to compile
-            constants = taylor, numbers, scratch, bits
-            return _terms(square, scores, *constants, *sums, with_bound)
-        return _weighted_terms(
-            square, scores, weights, taylor, numbers, scratch, bits, with_bound
-        )
+            return _terms(square, scores, *space, with_bound)
+        return _weighted_terms(square, scores, weights, *space[:4], with_bound)
 
     def centred_scores(self, scores, weights, out):
         """Write kappa = w (y - 1/2), 0 where missing, to `out` and return it."""
@@ -74,6 +68,15 @@ class CpuKernels:
         else:
             _weighted_centre(scores, weights, flat)
         return out
+
+    def standardised(self, scores, rate, inverse, out):
+        """Write (score - rate) times inverse of each cell, 0 where missing, to `out`.
+
+        Values that are the same along a row may be broadcast.
+        """
+        if rate.strides[1] == 0:
+            rate, inverse = rate[:, :1], inverse[:, :1]
+        _standardise(scores, rate, inverse, out)
 
     def knowing_scores(self, logit, scores, weights, floor, out):
         """Write kappa with each right answer shared between knowing and guessing.
@@ -129,6 +132,36 @@ class CpuKernels:
         first, second = (np.zeros(part.shape) for part in prior[::-1])
         total = _second_moments(*out, groups, observed, items.second, first, second)
         return first, second, total
+
+    def fuses(self, cells):
+        """Whether the next two methods do for these cells: dense, every weight 1.
+
+        They are a half pass each in one compiled call: threads that meet at Python's
+        lock for every product would spend a third of their time waiting.
+        """
+        plain = cells.dense and cells.weights is None
+        return plain and cells.scores.flags.c_contiguous
+
+    def plain_item_sums(self, scores, second, owed, abilities):
+        """Return kappa, the two sums by item, and the bound but for kappa . eta."""
+        dtype, n = abilities.first.dtype, len(scores)
+        omega, kappa = np.empty((2, *scores.shape), dtype)
+        linear = np.empty((n, abilities.first.shape[1]), dtype)
+        precision = np.empty((n, abilities.second.shape[1]), dtype)
+        out = omega, kappa, linear, precision
+        tables = owed.doubled.T, abilities.first, abilities.second
+        bound = _plain_item_sums(scores, second, *tables, *out, *_workspace(dtype))
+        return kappa, linear, precision, bound
+
+    def plain_ability_sums(self, scores, kappa, items, abilities):
+        """Return the two sums by respondent, given the items."""
+        first, m = items.mean.astype(kappa.dtype), scores.shape[1]
+        moment = np.empty((m, items.second.shape[1]), kappa.dtype)
+        linear = np.empty((m, first.shape[1]), kappa.dtype)
+        out = np.empty_like(kappa), moment, linear
+        given = scores, kappa, first, items.second, abilities.doubled.T
+        _plain_ability_sums(*given, *out, *_workspace(kappa.dtype))
+        return moment.astype(np.float64), linear.astype(np.float64)
 
     def gather_square(self, items2, abilities2, offsets, respondents):
         """Return E[eta^2] of the cells of a sparse block, shape (n_cells,)."""
@@ -206,6 +239,14 @@ _CONSTANTS = {
     np.dtype(np.float32): _make_constants(np.float32, np.int32, 23, 127, 87.0),
     np.dtype(np.float64): _make_constants(np.float64, np.int64, 52, 1023, 708.0),
 }
+
+
+def _workspace(dtype):
+    """Constants and rows that the elementwise core works with; see _terms."""
+    taylor, numbers, integer = _CONSTANTS[dtype]
+    scratch = np.empty((3, _CHUNK), dtype)
+    bits = scratch[2].view(integer)  # same memory as the row of powers of two
+    return taylor, numbers, scratch, bits, np.zeros(_CHUNK), np.ones(_CHUNK)
 
 
 def _long_rows(cells, scores, weights):
@@ -332,6 +373,17 @@ def _centre(scores, out):
 
 
 @jit
+def _standardise(scores, rate, inverse, out):
+    for j in range(out.shape[0]):
+        r, s = rate[j, 0], inverse[j, 0]
+        for i in range(out.shape[1]):
+            y = out.dtype.type(scores[j, i])
+            if rate.shape[1] > 1:
+                r, s = rate[j, i], inverse[j, i]
+            out[j, i] = (y - r) * s if y >= 0 else out.dtype.type(0)
+
+
+@jit
 def _weighted_centre(scores, weights, out):
     for j in range(out.shape[0]):
         for i in range(out.shape[1]):
@@ -359,6 +411,63 @@ def _knowing(logit, scores, weights, floor, out):
                 bound += w * (y * (lucky + entropy) + (1 - y) * math.log1p(-g))
             out[j, i] = w * (y * share - 0.5)
     return bound
+
+
+@jit
+def _multiply(a, b, out):
+    np.dot(a, b, out)  # BLAS; by itself, to be compiled once for each layout
+
+
+@jit
+def _plain_item_sums(
+    scores,
+    items_second,
+    owed_doubled,
+    first,
+    second,
+    omega,
+    kappa,
+    linear,
+    precision,
+    taylor,
+    numbers,
+    scratch,
+    bits,
+    half,
+    product,
+):
+    _multiply(items_second, owed_doubled, omega)
+    cells, row = omega.reshape(1, omega.size), scores.reshape(1, scores.size)
+    space = taylor, numbers, scratch, bits, half, product
+    bound = _terms(cells, row, *space, True)
+    _centre(row, kappa.reshape(1, kappa.size))
+    _multiply(kappa, first, linear)
+    _multiply(omega, second, precision)
+    return bound
+
+
+@jit
+def _plain_ability_sums(
+    scores,
+    kappa,
+    items_first,
+    items_second,
+    doubled,
+    omega,
+    moment,
+    linear,
+    taylor,
+    numbers,
+    scratch,
+    bits,
+    half,
+    product,
+):
+    _multiply(items_second, doubled, omega)
+    cells, row = omega.reshape(1, omega.size), scores.reshape(1, scores.size)
+    _terms(cells, row, taylor, numbers, scratch, bits, half, product, False)
+    _multiply(omega.T, items_second, moment)
+    _multiply(kappa.T, items_first, linear)
 
 
 # --------------------------------------------------------------------- batched solves

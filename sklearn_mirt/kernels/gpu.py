@@ -78,6 +78,10 @@ class ArrayKernels:
         out[...] = self._weight(scores, weights, out.dtype) * half
         return out
 
+    def standardised(self, scores, rate, inverse, out):
+        """Write (score - rate) times inverse of each cell, 0 where missing."""
+        out[...] = self._weight(scores, None, out.dtype) * (scores - rate) * inverse
+
     def knowing_scores(self, logit, scores, weights, floor, out):
         """Share right answers with guessing; see ``CpuKernels.knowing_scores``."""
         xp = self.xp
@@ -93,6 +97,10 @@ class ArrayKernels:
     def _weight(self, scores, weights, dtype):
         seen = (scores >= 0).astype(dtype)
         return seen if weights is None else seen * weights.astype(dtype, copy=False)
+
+    def fuses(self, cells):
+        """Whether there are compiled half passes: none here."""
+        return False
 
     def update_items(self, precision, linear, task, here, items):
         """Update the items of a block; see ``CpuKernels.update_items``."""

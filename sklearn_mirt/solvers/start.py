@@ -5,29 +5,31 @@ import numpy as np
 from sklearn_mirt.kernels.blocks import cells_operator
 
 _EXACT = 500  # respondents up to which the Gram matrix is decomposed in full
-_SUBSPACE_ITERATIONS = 8
+_SUBSPACE_ITERATIONS = 4  # of a start, not of an analysis
 _OVERSAMPLING = 8
 
 
-def spectral_start(blocks, n_dims, answered, kernels, runner):
+def spectral_start(blocks, n_dims, answered, kernels, runner, dtype, rate=None):
     """Return abilities (n_respondents, n_dims) of unit variance in each dimension.
 
     They are the leading left singular vectors of the answers, standardised by item, 0
     where missing. With many respondents by subspace iteration (Halko, Martinsson &
     Tropp 2011, algorithm 4.4), whose start is seeded. The variance is that of the
     respondents with answers, the boolean array `answered`; the others start at 0. The
-    blocks of answers are on the device.
+    blocks of answers are on the device; `dtype` is that of the products; `rate`, the
+    mean score of each item, is found from the blocks where it is not given.
     """
     n = len(answered)
-    rate = np.concatenate(
-        [part for part in runner.map(_rate_block, blocks, n, kernels)]
-    )
-    scale = np.sqrt(np.maximum(rate * (1 - rate), 0.01))
+    if rate is None:
+        parts = runner.map(_rate_block, blocks, n, kernels)
+        rate = np.concatenate(list(parts))
+    inverse = 1 / np.sqrt(np.maximum(rate * (1 - rate), 0.01))
+    standard = [kernels.asarray(part, dtype=dtype) for part in (rate, inverse)]
     rng = np.random.default_rng(0)
 
     def gram_product(table):
-        table = kernels.asarray(table)
-        product = runner.map_reduce(_gram_block, blocks, table, rate, scale, kernels)
+        table = kernels.asarray(table, dtype=dtype)
+        product = runner.map_reduce(_gram_block, blocks, table, *standard, kernels)
         return kernels.to_host(product)
 
     if n <= _EXACT:
@@ -60,12 +62,11 @@ def _rate_block(block, n_respondents, kernels):
     return kernels.to_host(rate[:, 0])
 
 
-def _gram_block(block, table, rate, scale, kernels):
+def _gram_block(block, table, rate, inverse, kernels):
     """Return Z' Z `table` of one block of standardised answers Z."""
-    xp = kernels.xp
     cells = cells_operator(block, kernels, len(table))
     here = slice(block.start, block.stop)
-    centred = cells.scores - cells.spread(xp.asarray(rate[here]), kernels)
-    centred = centred / cells.spread(xp.asarray(scale[here]), kernels)
-    centred = xp.where(cells.scores >= 0, centred, 0.0)
-    return cells.sum_by_respondent(centred, cells.sum_by_item(centred, table))
+    rate, inverse = (cells.spread(part[here], kernels) for part in (rate, inverse))
+    standard = kernels.xp.empty(cells.shape, dtype=table.dtype)
+    kernels.standardised(cells.scores, rate, inverse, standard)
+    return cells.sum_by_respondent(standard, cells.sum_by_item(standard, table))

@@ -126,7 +126,8 @@ class _Fit:
         self.blocks = [
             on_device(block, kernels) for block in data.blocks(kernels.block_cells)
         ]
-        (item_weight, respondent_weight), _ = data.sums()
+        (item_weight, respondent_weight), (self.item_score, _) = data.sums()
+        self.item_weight = item_weight
         self.observed = item_weight > 0
         self.answered = respondent_weight > 0
         self.n_answers = item_weight.sum()
@@ -147,7 +148,15 @@ class _Fit:
 
     def _cold_start(self):
         d, n_items = self.n_dims, self.data.n_items
-        mean = spectral_start(self.blocks, d, self.answered, self.kernels, self.runner)
+        mean = spectral_start(
+            self.blocks,
+            d,
+            self.answered,
+            self.kernels,
+            self.runner,
+            self.dtype,
+            self._item_means(),
+        )
         second = packing.pack(0.5 * np.eye(d + 1))
         return _State(
             self._items(np.zeros((n_items, d + 1)), np.tile(second, (n_items, 1))),
@@ -156,6 +165,12 @@ class _Fit:
             np.tile(packing.pack(0.05 * np.eye(d)), (len(mean), 1)),
             GroupPrior.vague(self.design.n_groups, d),
         )
+
+    def _item_means(self):
+        """Mean score of each item where every answer weighs 1, else None."""
+        if self.blocks[0].weights is not None:
+            return None
+        return self.item_score / np.maximum(self.item_weight, 1)
 
     def _items(self, mean, second):
         # second moments go into products of this type anyway; in float32 they halve
