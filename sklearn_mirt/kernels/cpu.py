@@ -58,7 +58,7 @@ class CpuKernels:
         square, scores, weights = _long_rows(square, scores, weights)
         if weights is None:
             return _terms(square, scores, *space, with_bound)
-        return _weighted_terms(square, scores, weights, *space[:4], with_bound)
+        return _weighted_terms(square, scores, weights, *space[:5], with_bound)
 
     def centred_scores(self, scores, weights, out):
         """Write kappa = w (y - 1/2), 0 where missing, to `out` and return it."""
@@ -224,6 +224,7 @@ def solve_nonnegative(precision, linear, start):
 # constants have the type of the cells for the same reason.
 
 _CHUNK = 1024  # cells of a row in flight: all scratch rows stay in the first cache
+_ODD = 31  # last power of artanh's series; the next is under 1e-17 at 1 / 3
 _FLUSH = 1000  # factors (1 + e) <= 2 multiplied before their logarithm is taken
 
 
@@ -340,28 +341,48 @@ def _terms(square, scores, taylor, numbers, scratch, bits, half, product, with_b
 
 @jit
 def _weighted_terms(
-    square, scores, weights, taylor, numbers, scratch, bits, with_bound
+    square, scores, weights, taylor, numbers, scratch, bits, total, with_bound
 ):
-    tiny, zero, two = numbers[6], numbers[7], numbers[10]
-    bound = 0.0
+    tiny, zero, half = numbers[6], numbers[7], numbers[8]
+    one, two, three = numbers[9], numbers[10], numbers[9] + numbers[10]
     for j in range(square.shape[0]):
         for start in range(0, square.shape[1], _CHUNK):
             row = square[j, start : start + _CHUNK]
             score = scores[j, start : start + _CHUNK]
             weight = weights[j, start : start + _CHUNK]
             n = row.shape[0]
-            c, u = scratch[0, :n], scratch[1, :n]
+            c, u, s = scratch[0, :n], scratch[1, :n], scratch[2, :n]
             for i in range(n):
                 c[i] = np.sqrt(row[i] + tiny)
-            _one_minus_exp(c, u, scratch[2, :n], bits[:n], taylor, numbers)
+            _one_minus_exp(c, u, s, bits[:n], taylor, numbers)
             for i in range(n):
                 w = weight[i] if score[i] >= 0 else zero
                 row[i] = w * u[i] / ((two - u[i]) * (two * c[i]))
             if with_bound:
                 for i in range(n):
-                    if score[i] >= 0:
-                        bound -= weight[i] * (0.5 * c[i] + math.log(two - u[i]))
-    return bound
+                    w = weight[i] if score[i] >= 0 else zero
+                    total[i] -= w * (half * c[i])
+                    u[i] = (one - u[i]) / (three - u[i])
+                _artanh(u, s, c)
+                for i in range(n):  # log(1 + e) = 2 artanh(e / (2 + e)), e = 1 - u
+                    w = weight[i] if score[i] >= 0 else zero
+                    total[i] -= w * (two * c[i])
+    return total.sum()
+
+
+@jit
+def _artanh(t, square, out):
+    """Write t + t^3 / 3 + ... of a row to `out`; t is at most 1 / 3."""
+    one = t.dtype.type(1)
+    for i in range(t.shape[0]):
+        square[i] = t[i] * t[i]
+        out[i] = one / t.dtype.type(_ODD)
+    for k in range(_ODD - 2, 0, -2):
+        factor = one / t.dtype.type(k)
+        for i in range(t.shape[0]):
+            out[i] = out[i] * square[i] + factor
+    for i in range(t.shape[0]):
+        out[i] *= t[i]
 
 
 @jit
