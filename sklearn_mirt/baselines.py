@@ -211,7 +211,7 @@ class AdditiveClassifier(_Baseline):
 
     def _fit_cells(self, respondent, item, scores, weights):
         # imported here: it compiles, which an import of the package must not
-        from sklearn_mirt.kernels.cpu import logistic_sums
+        from sklearn_mirt.kernels.additive_cpu import logistic_sums
 
         cells = (respondent, item, scores, weights)
         mean = np.clip(np.average(scores, weights=weights), 1e-3, 1 - 1e-3)

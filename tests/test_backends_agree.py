@@ -18,7 +18,7 @@ from sklearn_mirt import MIRTTransformer
 from sklearn_mirt.data import ResponseData
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.kernels import blocks, get_kernels, gpu, packing
-from sklearn_mirt.kernels.cpu import solve_gaussian, solve_nonnegative
+from sklearn_mirt.kernels.solves_cpu import solve_gaussian, solve_nonnegative
 from sklearn_mirt.solvers import fold_in as fold_in_module
 from sklearn_mirt.solvers import variational
 from sklearn_mirt.solvers.base import ItemDesign

@@ -10,8 +10,8 @@ from scipy.sparse import csr_matrix
 
 from sklearn_mirt.cells import DenseBlock, SparseBlock
 from sklearn_mirt.kernels import blocks, get_kernels, packing
-from sklearn_mirt.kernels.cpu import solve_gaussian, solve_nonnegative
 from sklearn_mirt.kernels.gpu import ArrayKernels
+from sklearn_mirt.kernels.solves_cpu import solve_gaussian, solve_nonnegative
 
 CPU = get_kernels("cpu")
 TOLERANCE = {np.float32: 2e-6, np.float64: 1e-13}

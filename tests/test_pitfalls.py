@@ -24,7 +24,7 @@ from sklearn_mirt import ItemParameters, MIRTClassifier, MIRTTransformer, Respon
 from sklearn_mirt import metrics as mirt_metrics
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.exceptions import ResponseDataWarning
-from sklearn_mirt.kernels import cpu
+from sklearn_mirt.kernels import compiling, cpu
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn_mirt.exceptions.ResponseDataWarning"),
@@ -354,15 +354,15 @@ def test_only_public_names_of_scikit_learn_are_used():
 
 def test_no_place_for_the_compiled_code_is_no_reason_to_fail(monkeypatch):
     """Row 48."""
-    njit = cpu.numba.njit
+    njit = compiling.numba.njit
 
     def without_cache(*args, cache=False, **options):
         if cache:
             raise RuntimeError("cannot cache function: no locator available")
         return njit(*args, **options)
 
-    monkeypatch.setattr(cpu.numba, "njit", without_cache)
-    double = cpu.jit(_double)
+    monkeypatch.setattr(compiling.numba, "njit", without_cache)
+    double = compiling.jit(_double)
     assert double(21) == 42
 
 

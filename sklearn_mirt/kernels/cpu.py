@@ -1,4 +1,4 @@
-"""CPU kernels: elementwise cores and small batched solves, compiled with numba.
+"""CPU kernels: elementwise cores and products, compiled with numba.
 
 All are serial, release the GIL and write only to their own output, so a thread pool may
 run them on different blocks at once.
@@ -6,19 +6,14 @@ run them on different blocks at once.
 
 import math
 
-import numba
 import numpy as np
 
-# "contract" lets a product and a sum become one instruction; nothing is reordered
-_OPTIONS = dict(nogil=True, error_model="numpy", fastmath={"contract"})
-
-
-def jit(function):
-    """Compile with numba, cached on disk where a cache can be written."""
-    try:
-        return numba.njit(cache=True, **_OPTIONS)(function)
-    except RuntimeError:  # no place for the cache: compile in every process
-        return numba.njit(**_OPTIONS)(function)
+from sklearn_mirt.kernels.compiling import jit
+from sklearn_mirt.kernels.solves_cpu import (
+    second_moments,
+    solve_batch,
+    solve_nonnegative_batch,
+)
 
 
 class CpuKernels:
@@ -58,7 +53,7 @@ class CpuKernels:
         square, scores, weights = _long_rows(square, scores, weights)
         if weights is None:
             return _terms(square, scores, *space, with_bound)
-        return _weighted_terms(square, scores, weights, *space[:4], with_bound)
+        return _weighted_terms(square, scores, weights, *space[:5], with_bound)
 
     def centred_scores(self, scores, weights, out):
         """Write kappa = w (y - 1/2), 0 where missing, to `out` and return it."""
@@ -125,12 +120,12 @@ class CpuKernels:
         prior = task.prior_precision, task.prior_linear
         covariance, logdet = np.empty(precision.shape), np.empty(len(precision))
         out = items.mean, covariance, logdet
-        _solve_gaussian(precision, linear, *prior, groups, *out)
+        solve_batch(precision, linear, *prior, groups, *out)
         if task.nonnegative:
             precision, linear = precision + prior[0][groups], linear + prior[1][groups]
-            _solve_nonnegative(precision, linear, items.mean)
+            solve_nonnegative_batch(precision, linear, items.mean)
         first, second = (np.zeros(part.shape) for part in prior[::-1])
-        total = _second_moments(*out, groups, observed, items.second, first, second)
+        total = second_moments(*out, groups, observed, items.second, first, second)
         return first, second, total
 
     def fuses(self, cells):
@@ -186,34 +181,6 @@ class CpuKernels:
         return out
 
 
-def solve_gaussian(precision, linear):
-    """Mean, packed covariance and log determinant of Gaussians in canonical form.
-
-    Parameters
-    ----------
-    precision : ndarray of shape (n, k (k + 1) / 2)
-        Packed positive definite precisions.
-    linear : ndarray of shape (n, k)
-        Precision times mean.
-
-    Returns
-    -------
-    mean : (n, k), covariance : (n, k (k + 1) / 2), logdet_covariance : (n,)
-    """
-    n, k = linear.shape
-    nothing = np.zeros((1, precision.shape[1])), np.zeros((1, k)), np.zeros(n, np.intp)
-    out = np.empty((n, k)), np.empty(precision.shape), np.empty(n)
-    _solve_gaussian(precision, linear, *nothing, *out)
-    return out
-
-
-def solve_nonnegative(precision, linear, start):
-    """Return argmin of x' P x / 2 - l' x with all but the last coordinate >= 0."""
-    mean = start.copy()
-    _solve_nonnegative(precision, linear, mean)
-    return mean
-
-
 # ----------------------------------------------------------------- elementwise core
 #
 # With c = n ln 2 + r, |r| <= ln 2 / 2, and s = 2^-n:
@@ -224,6 +191,7 @@ def solve_nonnegative(precision, linear, start):
 # constants have the type of the cells for the same reason.
 
 _CHUNK = 1024  # cells of a row in flight: all scratch rows stay in the first cache
+_ODD = 31  # last power of artanh's series; the next is under 1e-17 at 1 / 3
 _FLUSH = 1000  # factors (1 + e) <= 2 multiplied before their logarithm is taken
 
 
@@ -340,28 +308,48 @@ def _terms(square, scores, taylor, numbers, scratch, bits, half, product, with_b
 
 @jit
 def _weighted_terms(
-    square, scores, weights, taylor, numbers, scratch, bits, with_bound
+    square, scores, weights, taylor, numbers, scratch, bits, total, with_bound
 ):
-    tiny, zero, two = numbers[6], numbers[7], numbers[10]
-    bound = 0.0
+    tiny, zero, half = numbers[6], numbers[7], numbers[8]
+    one, two, three = numbers[9], numbers[10], numbers[9] + numbers[10]
     for j in range(square.shape[0]):
         for start in range(0, square.shape[1], _CHUNK):
             row = square[j, start : start + _CHUNK]
             score = scores[j, start : start + _CHUNK]
             weight = weights[j, start : start + _CHUNK]
             n = row.shape[0]
-            c, u = scratch[0, :n], scratch[1, :n]
+            c, u, s = scratch[0, :n], scratch[1, :n], scratch[2, :n]
             for i in range(n):
                 c[i] = np.sqrt(row[i] + tiny)
-            _one_minus_exp(c, u, scratch[2, :n], bits[:n], taylor, numbers)
+            _one_minus_exp(c, u, s, bits[:n], taylor, numbers)
             for i in range(n):
                 w = weight[i] if score[i] >= 0 else zero
                 row[i] = w * u[i] / ((two - u[i]) * (two * c[i]))
             if with_bound:
                 for i in range(n):
-                    if score[i] >= 0:
-                        bound -= weight[i] * (0.5 * c[i] + math.log(two - u[i]))
-    return bound
+                    w = weight[i] if score[i] >= 0 else zero
+                    total[i] -= w * (half * c[i])
+                    u[i] = (one - u[i]) / (three - u[i])
+                _artanh(u, s, c)
+                for i in range(n):  # log(1 + e) = 2 artanh(e / (2 + e)), e = 1 - u
+                    w = weight[i] if score[i] >= 0 else zero
+                    total[i] -= w * (two * c[i])
+    return total.sum()
+
+
+@jit
+def _artanh(t, square, out):
+    """Write t + t^3 / 3 + ... of a row to `out`; t is at most 1 / 3."""
+    one = t.dtype.type(1)
+    for i in range(t.shape[0]):
+        square[i] = t[i] * t[i]
+        out[i] = one / t.dtype.type(_ODD)
+    for k in range(_ODD - 2, 0, -2):
+        factor = one / t.dtype.type(k)
+        for i in range(t.shape[0]):
+            out[i] = out[i] * square[i] + factor
+    for i in range(t.shape[0]):
+        out[i] *= t[i]
 
 
 @jit
@@ -470,178 +458,6 @@ def _plain_ability_sums(
     _multiply(kappa.T, items_first, linear)
 
 
-# --------------------------------------------------------------------- batched solves
-
-
-# One matrix is too small for vector instructions, so _LANES of them are solved side by
-# side: every scalar of the textbook algorithm is a row of _LANES numbers. The length of
-# the rows is read from the arrays: loops of a constant length would be unrolled before
-# they can be vectorised.
-
-_LANES = 32
-
-
-@jit
-def _add_product(out, o, a, p, b, q, sign):
-    """Add sign a[p] b[q] to the row out[o]."""
-    for lane in range(out.shape[1]):  # rows as views would take seconds to compile
-        out[o, lane] += sign * a[p, lane] * b[q, lane]
-
-
-@jit
-def _load(rows, more, groups, start, stop, lanes):
-    """Write rows[j] + more[groups[j]] to the lanes."""
-    for j in range(start, stop):
-        for e in range(rows.shape[1]):
-            lanes[e, j - start] = rows[j, e] + more[groups[j], e]
-    for e in range(rows.shape[1]):  # idle lanes hold a copy, not garbage
-        for lane in range(stop - start, lanes.shape[1]):
-            lanes[e, lane] = lanes[e, 0]
-
-
-@jit
-def _store(lanes, start, stop, rows):
-    for j in range(start, stop):
-        for e in range(rows.shape[1]):
-            rows[j, e] = lanes[e, j - start]
-
-
-@jit
-def _factor(low, inverse_diagonal, product):
-    """Cholesky factors of packed matrices in place; 1 / diagonal and its product."""
-    n_lanes = low.shape[1]
-    for lane in range(n_lanes):
-        product[lane] = 1.0
-    for p in range(inverse_diagonal.shape[0]):
-        row = p * (p + 1) // 2
-        for q in range(p + 1):
-            other = q * (q + 1) // 2
-            for r in range(q):
-                _add_product(low, row + q, low, row + r, low, other + r, -1.0)
-            if q < p:
-                for lane in range(n_lanes):
-                    low[row + q, lane] *= inverse_diagonal[q, lane]
-        for lane in range(n_lanes):
-            diagonal = np.sqrt(low[row + p, lane])
-            low[row + p, lane] = diagonal
-            inverse_diagonal[p, lane] = 1.0 / diagonal
-            product[lane] *= diagonal
-
-
-@jit
-def _invert_factor(low, inverse_diagonal, inverse):
-    """Inverse of packed lower triangular matrices."""
-    n_lanes = low.shape[1]
-    for p in range(inverse_diagonal.shape[0]):
-        row = p * (p + 1) // 2
-        for lane in range(n_lanes):
-            inverse[row + p, lane] = inverse_diagonal[p, lane]
-        for q in range(p):
-            for lane in range(n_lanes):
-                inverse[row + q, lane] = 0.0
-            for r in range(q, p):
-                other = r * (r + 1) // 2 + q
-                _add_product(inverse, row + q, low, row + r, inverse, other, -1.0)
-            for lane in range(n_lanes):
-                inverse[row + q, lane] *= inverse_diagonal[p, lane]
-
-
-@jit
-def _square_inverse(inverse, k, out):
-    """Write inverse' inverse, packed."""
-    for p in range(k):
-        for q in range(p + 1):
-            entry = p * (p + 1) // 2 + q
-            for lane in range(out.shape[1]):
-                out[entry, lane] = 0.0
-            for r in range(p, k):
-                row = r * (r + 1) // 2
-                _add_product(out, entry, inverse, row + p, inverse, row + q, 1.0)
-
-
-@jit
-def _times(matrix, vector, out):
-    """Write packed symmetric matrix times vector."""
-    for p in range(vector.shape[0]):
-        for lane in range(out.shape[1]):
-            out[p, lane] = 0.0
-        for q in range(vector.shape[0]):
-            high, low = max(p, q), min(p, q)
-            entry = high * (high + 1) // 2 + low
-            _add_product(out, p, matrix, entry, vector, q, 1.0)
-
-
-@jit
-def _solve_gaussian(
-    precision, linear, prior_precision, prior_linear, groups, mean, covariance, logdet
-):
-    """Solve precision[j] + prior_precision[groups[j]] and so on, each j by itself."""
-    (n, k), n_packed = linear.shape, precision.shape[1]
-    low, inverse = np.empty((n_packed, _LANES)), np.empty((n_packed, _LANES))
-    square, inverse_diagonal = np.empty((n_packed, _LANES)), np.empty((k, _LANES))
-    right, solution = np.empty((k, _LANES)), np.empty((k, _LANES))
-    product = np.empty(_LANES)
-    for start in range(0, n, _LANES):
-        stop = min(start + _LANES, n)
-        _load(precision, prior_precision, groups, start, stop, low)
-        _load(linear, prior_linear, groups, start, stop, right)
-        _factor(low, inverse_diagonal, product)
-        _invert_factor(low, inverse_diagonal, inverse)
-        _square_inverse(inverse, k, square)
-        _times(square, right, solution)
-        _store(square, start, stop, covariance)
-        _store(solution, start, stop, mean)
-        for j in range(start, stop):
-            logdet[j] = -2.0 * math.log(product[j - start])
-
-
-@jit
-def _second_moments(
-    mean, covariance, logdet, groups, observed, second, sum_first, sum_second
-):
-    """Write E[beta beta']; add up over observed items; return the sum of `logdet`."""
-    total = 0.0
-    for j in range(mean.shape[0]):
-        entry, g = 0, groups[j]
-        for p in range(mean.shape[1]):
-            for q in range(p + 1):
-                covariance[j, entry] += mean[j, p] * mean[j, q]
-                entry += 1
-        for e in range(covariance.shape[1]):
-            second[j, e] = covariance[j, e]
-        if observed[j]:
-            for p in range(mean.shape[1]):
-                sum_first[g, p] += mean[j, p]
-            for e in range(covariance.shape[1]):
-                sum_second[g, e] += covariance[j, e]
-            total += logdet[j]
-    return total
-
-
-@jit
-def _solve_nonnegative(precision, linear, mean):
-    """Coordinate descent; the last coordinate (the intercept) is free."""
-    n, k = linear.shape
-    for j in range(n):
-        for p in range(k - 1):
-            mean[j, p] = max(mean[j, p], 0.0)
-        for _ in range(1000):
-            largest = 0.0
-            for p in range(k):
-                gradient = -linear[j, p]
-                for q in range(k):
-                    high, low = max(p, q), min(p, q)
-                    gradient += precision[j, high * (high + 1) // 2 + low] * mean[j, q]
-                old = mean[j, p]
-                new = old - gradient / precision[j, p * (p + 1) // 2 + p]
-                if p < k - 1:
-                    new = max(new, 0.0)
-                mean[j, p] = new
-                largest = max(largest, abs(new - old))
-            if largest < 1e-10:
-                break
-
-
 # ------------------------------------------------------------------------- sparse cells
 
 
@@ -673,41 +489,3 @@ def _sum_by_respondent(cells, table, offsets, respondents, out):
             i = respondents[cell]
             for q in range(table.shape[1]):
                 out[i, q] += cells[cell] * table[j, q]
-
-
-# ----------------------------------------------------------------------- additive model
-
-
-def logistic_sums(cells, effects, intercept, side):
-    """Sum gradient and curvature of a logistic model with two additive effects.
-
-    Parameters
-    ----------
-    cells : tuple of ndarrays
-        Respondent index, item index, score and weight of each answer.
-    effects : pair of ndarrays
-        Effects of respondents and of items, in logits.
-    intercept : float
-    side : {0, 1}
-        Whether sums are over the answers of each respondent or to each item.
-
-    Returns
-    -------
-    gradient, curvature : ndarrays
-        Sums of w (y - p) and of w p (1 - p).
-    """
-    gradient, curvature = np.zeros((2, len(effects[side])))
-    _logistic_sums(*cells, *effects, intercept, side == 0, gradient, curvature)
-    return gradient, curvature
-
-
-@jit
-def _logistic_sums(
-    respondent, item, score, weight, r, d, intercept, by_respondent, gradient, curvature
-):
-    for cell in range(score.shape[0]):
-        i, j = respondent[cell], item[cell]
-        p = 1.0 / (1.0 + math.exp(-(intercept + r[i] + d[j])))
-        k = i if by_respondent else j
-        gradient[k] += weight[cell] * (score[cell] - p)
-        curvature[k] += weight[cell] * p * (1.0 - p)

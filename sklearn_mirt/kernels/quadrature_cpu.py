@@ -9,7 +9,7 @@ import math
 import numba
 import numpy as np
 
-from sklearn_mirt.kernels.cpu import jit
+from sklearn_mirt.kernels.compiling import jit
 
 # exp(r) on |r| <= ln 2 / 2 by its Taylor polynomial: the remainder r^12 / 12! is below
 # 7e-15, and the rounding of Horner's scheme adds about as much

@@ -12,7 +12,7 @@ from sklearn_mirt.kernels.blocks import (
     on_device,
     sum_for_abilities,
 )
-from sklearn_mirt.kernels.cpu import solve_gaussian
+from sklearn_mirt.kernels.solves_cpu import solve_gaussian
 from sklearn_mirt.runner import LocalRunner
 
 _TOL = 1e-8  # prior standard deviations

@@ -33,7 +33,7 @@ from sklearn_mirt.kernels.blocks import (
     sum_for_abilities,
     sweep,
 )
-from sklearn_mirt.kernels.cpu import solve_gaussian
+from sklearn_mirt.kernels.solves_cpu import solve_gaussian
 from sklearn_mirt.priors import GroupPrior, ability_divergence
 from sklearn_mirt.runner import LocalRunner
 from sklearn_mirt.solvers.acceleration import Extrapolation
