@@ -1,9 +1,8 @@
 """Logs of evaluation programs: every cell right, choices listed, repeats weighted.
 
-The logs in data were made by lm_eval 0.4.13, inspect_ai 0.3.285 and crfm-helm 0.5.16,
-with the scripts in benchmarks/real_logs; each folder's expected.csv was written without
-reading a log. Further HELM files and those of OpenCompass are written here, as the
-programs' source writes them.
+The logs in data were made by lm_eval 0.4.13, inspect_ai 0.3.285, crfm-helm 0.5.16 and
+opencompass 0.5.4, with the scripts in benchmarks/real_logs; each folder's expected.csv
+was written without reading a log. Further files are written here, in their form.
 """
 
 import csv
@@ -23,6 +22,7 @@ DATA = Path(__file__).parent / "data"
 LM_EVAL = DATA / "lm_eval"
 INSPECT = DATA / "inspect"
 HELM = DATA / "helm"
+OPENCOMPASS = DATA / "opencompass"
 
 
 def cells(data):
@@ -439,6 +439,20 @@ def test_helm_arrays_longer_than_the_buffer_and_cut_ones(tmp_path, monkeypatch):
 # ---- OpenCompass
 
 
+def test_every_cell_of_real_opencompass_results():
+    """Each verdict is in a list, with one entry for each answer to the question."""
+    loaded = read_responses(OPENCOMPASS)
+    table = pd.DataFrame(expected(OPENCOMPASS)).astype({"correct": float})
+    want = {
+        key: (group.mean(), float(len(group)))
+        for key, group in table.groupby(["model", "item"])["correct"]
+    }
+    assert len(want) == 2 * (4 + 4)
+    assert cells(loaded.data) == want
+    assert loaded.layout == "opencompass"
+    assert want["model-a", "capitals_twice/3"] == (0.5, 2.0)
+
+
 def test_opencompass_results(tmp_path):
     folder = tmp_path / "20260101_000000" / "results"
     details = {
@@ -464,7 +478,7 @@ def test_opencompass_results(tmp_path):
 
 
 def test_opencompass_results_as_a_list_with_other_verdicts(tmp_path):
-    """What its evaluators give since 0.4: a list, and lists of one verdict per run."""
+    """Some evaluators call the verdict `is_correct` or `cascade_correct`."""
     path = tmp_path / "results" / "m" / "math.json"
     path.parent.mkdir(parents=True)
     details = [
