@@ -37,7 +37,8 @@ demo: $(VENV)/.installed-cli,plot,report
 	$(BIN)/sklearn-mirt demo --out demo-audit --force
 	@echo "The audit is in $(CURDIR)/demo-audit; open report.html"
 
-test: $(VENV)/.installed-test
+# inspect_ai is in no extra of the tests: it does not go with the oldest dependencies.
+test: $(VENV)/.installed-test,inspect
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 plots: $(VENV)/.installed-docs
