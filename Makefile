@@ -37,8 +37,7 @@ demo: $(VENV)/.installed-cli,plot,report
 	$(BIN)/sklearn-mirt demo --out demo-audit --force
 	@echo "The audit is in $(CURDIR)/demo-audit; open report.html"
 
-# inspect_ai is in no extra of the tests: it does not go with the oldest dependencies.
-test: $(VENV)/.installed-test,inspect
+test: $(VENV)/.installed-test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 plots: $(VENV)/.installed-docs
