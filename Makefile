@@ -3,6 +3,7 @@
 #     make test    run the tests
 #     make plots   draw every display into docs/_build/plots/, to be looked at
 #     make docs    build the documentation into docs/_build/html/
+#     make links   ask every address that the documentation names (needs a network)
 #     make lint    check style (ruff)
 #     make types   check types (mypy)
 #     make clean   remove the environment and everything built
@@ -16,7 +17,7 @@ PYTEST_ARGS ?=
 # One thread per process: the tests already run in several processes.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test plots docs lint types clean
+.PHONY: help demo test plots docs links lint types clean
 
 help:
 	@sed -n 's/^#     //p' Makefile
@@ -45,6 +46,9 @@ plots: $(VENV)/.installed-docs
 
 docs: $(VENV)/.installed-docs
 	$(ONE_THREAD) MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
+
+links: $(VENV)/.installed-docs
+	$(ONE_THREAD) $(BIN)/sphinx-build -q -b linkcheck -D plot_gallery=0 docs docs/_build/links
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

@@ -9,6 +9,7 @@ from rich.progress import (
     DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -34,7 +35,7 @@ def progress_bar(label: str):
     Yields a callback for scikit-learn's estimators that moves the bar with each pass.
     Without callbacks the bar pulses.
     """
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), _Time())
     with _progress(columns) as progress:
         yield _Passes(progress, progress.add_task(label, total=None), label)
 
@@ -67,6 +68,21 @@ def step_bar(label: str, total: int):
         yield lambda done, text: progress.update(task, completed=done, description=text)
 
 
+class _Time(ProgressColumn):
+    """Time left where the number of steps is known, else the time so far.
+
+    A fit ends when its bound stands still, mostly long before its last allowed pass.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self._left, self._so_far = TimeRemainingColumn(), TimeElapsedColumn()
+
+    def render(self, task):
+        counted = task.fields.get("counted", False)
+        return (self._left if counted else self._so_far).render(task)
+
+
 class _Passes:
     """Callback: the tasks of a fit are its passes over the data."""
 
@@ -92,8 +108,10 @@ class _Passes:
     def on_replicate(self, done, total):
         """Move the bar to a replicate of the bootstrap or of the null control."""
         label = f"{self._label}, replicate {done} of {total}"
+        if done == 1:  # the speed of replicates, not that of passes
+            self._progress.reset(self._task)
         self._progress.update(
-            self._task, completed=done, total=total, description=label
+            self._task, completed=done, total=total, description=label, counted=True
         )
 
     def teardown(self, estimator, context):

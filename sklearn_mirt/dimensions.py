@@ -87,6 +87,7 @@ def choose_dimensions(
     tol=1e-5,
     random_state=0,
     n_jobs=None,
+    progress=None,
 ):
     """Recommend a number of dimensions by the rule at the head of this module.
 
@@ -115,6 +116,8 @@ def choose_dimensions(
     random_state : int, default=0
     n_jobs : int, default=None
         Threads.
+    progress : callable, default=None
+        Called as ``progress(done, total)`` after each number of dimensions.
 
     Returns
     -------
@@ -145,8 +148,10 @@ def choose_dimensions(
     data, design = _thinned(data, design, max_cells, rng)
     search = _Search(data, design, _folds(data, design, by, n_folds, rng), by)
     settings = {"max_iter": max_iter, "tol": tol, "n_jobs": n_jobs}
-    for d in tried:
+    for done, d in enumerate(tried, start=1):
         search.evaluate(d, settings)
+        if progress is not None:
+            progress(done, len(tried))
         if d - search.best >= _PATIENCE:
             break
     eigenvalues = _eigenvalues(data)

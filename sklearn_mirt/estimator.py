@@ -17,6 +17,7 @@ from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.priors import GroupPrior
 from sklearn_mirt.rotation import ROTATION_METHODS, apply_rotation, rotation_matrix
 from sklearn_mirt.solvers.base import SolverResult
+from sklearn_mirt.summaries import FittedSummaryMixin
 
 _SOLVERS = ("auto", "variational", "quadrature")
 _ITEM_MODELS = ("2pl", "1pl", "rasch", "3pl")
@@ -73,7 +74,7 @@ def check_parameters(estimator):
             )
 
 
-class BaseMIRT(CallbackSupportMixin, BaseEstimator):
+class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
     """Fit, rotate, and keep what was learned; subclasses say what a table means."""
 
     def _fit_data(self, data):
@@ -260,6 +261,24 @@ class BaseMIRT(CallbackSupportMixin, BaseEstimator):
             self.lower_bounds_ = result.trace
         else:
             self.log_likelihoods_, self.exact_fit_ = result.trace, fit
+
+    def _fitted_summary(self):
+        exact = self.solver_ == "quadrature"
+        trace = self.log_likelihoods_ if exact else self.lower_bounds_
+        state = "converged" if self.converged_ else "NOT converged"
+        rows = [
+            ("respondents", f"{len(self.respondents_):,}"),
+            ("items", f"{len(self.items_):,} in {len(self.groups_):,} group(s)"),
+            ("dimensions", f"{self.slopes_.shape[1]}, rotation {self.rotation}"),
+            ("fit", f"{self.solver_}, {state} after {self.n_iter_} passes"),
+        ]
+        if len(trace):
+            name = "log-likelihood" if exact else "lower bound"
+            rows.append((name, f"{trace[-1]:,.2f}"))
+        if self.slopes_.shape[1] > 1:
+            r = self.ability_correlation_[np.triu_indices(self.slopes_.shape[1], 1)]
+            rows.append(("ability correlations", ", ".join(f"{v:.2f}" for v in r)))
+        return rows
 
     # ---------------------------------------------------------- fitted, as our objects
 

@@ -154,6 +154,26 @@ def test_strange_names_are_no_markup(tmp_path):
     assert "[red]x[/red]" in result.output
 
 
+# ---- progress
+
+
+def test_replicates_show_the_time_left_and_passes_the_time_so_far():
+    from rich.progress import Progress
+
+    from sklearn_mirt.console import _Passes, _Time
+
+    now = [0.0]
+    bar = Progress(disable=True, get_time=lambda: now[0])
+    passes = _Passes(bar, bar.add_task("fitting"), "fitting")
+    now[0] = 30.0  # of passes: no part of the speed of replicates
+    assert str(_Time().render(bar.tasks[0])) == "0:00:30"
+    for done in (1, 2, 3):
+        passes.on_replicate(done, 10)
+        now[0] += 2.0
+    assert str(_Time().render(bar.tasks[0])) == "0:00:14"
+    assert bar.tasks[0].description == "fitting, replicate 3 of 10"
+
+
 # ---- convert
 
 
@@ -168,6 +188,19 @@ def test_convert_and_back(files):
     assert result.exit_code == 2
     assert "--force" in result.output
     assert run("convert", "scores.csv", "--out", "r.csv.gz", "--force").exit_code == 0
+
+
+def test_convert_says_as_json_what_it_wrote():
+    found = answer("convert", *LOGS, "--out", "s.csv", "--items-out", "i.csv")
+    assert found["out"] == ["s.csv", "i.csv"]
+    assert found["notes"] == ["read 9 sample files of 3 runs of lm-evaluation-harness"]
+
+
+def test_convert_without_an_item_table_writes_nothing(files):
+    result = run("convert", "scores.csv", "--out", "s.csv", "--items-out", "i.csv")
+    assert result.exit_code == 1
+    assert "no item table" in result.output
+    assert not Path("s.csv").exists()
 
 
 def test_convert_logs_with_their_item_table():

@@ -168,3 +168,15 @@ def test_resampled_rows_and_columns_are_those_of_the_index(share):
         resampled(data, respondents=rows, items=columns).to_wide(),
         X[rows][:, columns],
     )
+
+
+def test_progress_is_told_after_each_number():
+    table = make_responses(40, 60, n_dims=1, random_state=0).responses
+    told = []
+    choose_dimensions(
+        table,
+        n_dims=(1, 2),
+        n_permutations=0,
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert told == [(1, 2), (2, 2)]

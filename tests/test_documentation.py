@@ -1,14 +1,14 @@
 """What the documentation says is run, and what it names is there."""
 
 import ast
-import importlib
+import functools
 import re
 from pathlib import Path
 
 import pytest
 
 import sklearn_mirt
-from sklearn_mirt import plots
+from sklearn_mirt import plots, selection_curve
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -16,11 +16,21 @@ if not DOCS.is_dir():
     pytest.skip("the documentation is not part of this installation", True)
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+FENCED = re.DOTALL | re.MULTILINE
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-# Pages whose code is fragments for the reader to fill in.
-FRAGMENTS = {"exact_fits", "selecting_items", "files_and_logs", "command_line"}
+# What the reader is asked to fill in, by page.
+FILL_IN = {
+    "selecting_items": """
+import numpy as np, pandas as pd
+from sklearn_mirt.datasets import make_responses
+truth = make_responses(30, 120, n_groups=2, random_state=0)
+full = pd.DataFrame(truth.responses).rename(columns=lambda j: f"x{j}")
+benchmark_of_item, family_of_model = truth.item_groups, np.arange(30) // 2
+run_my_checkpoint = lambda names: full.iloc[:1][names]
+"""
+}
 
 
 def blocks(page):
@@ -28,31 +38,28 @@ def blocks(page):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "page",
-    [p for p in PAGES if blocks(p) and p.stem not in FRAGMENTS],
-    ids=lambda p: p.stem,
-)
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.stem)
 def test_code_of_the_documentation_runs(page, tmp_path, monkeypatch):
     pytest.importorskip("jinja2", reason="pages write a report")
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     monkeypatch.chdir(tmp_path)
+    # the page's call with the defaults takes minutes
+    small = functools.partial(selection_curve, budgets=(5, 10), cv=2, n_draws=1)
+    monkeypatch.setattr(sklearn_mirt, "selection_curve", small)
     names = {}
+    exec(FILL_IN.get(page.stem, ""), names)
     for number, block in enumerate(blocks(page)):
         exec(compile(block, f"{page.name}, block {number}", "exec"), names)
     pyplot.close("all")
 
 
-@pytest.mark.parametrize(
-    "page", [p for p in PAGES if p.stem in FRAGMENTS], ids=lambda p: p.stem
-)
-def test_fragments_are_python_and_import_what_is_there(page):
-    for block in blocks(page):
-        for node in ast.walk(ast.parse(block)):
-            if isinstance(node, ast.ImportFrom) and node.module.startswith("sklearn_"):
-                module = importlib.import_module(node.module)
-                assert all(hasattr(module, alias.name) for alias in node.names)
+def headings(page):
+    """Anchors of the headings, as Sphinx (myst) and GitHub make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=FENCED)
+    titles = re.findall(r"^#{1,3} (.+)$", text, re.MULTILINE)
+    words = [re.sub(r"[^\w\s-]", "", title.lower()) for title in titles]
+    return {"-".join(title.split(" ")) for title in words}
 
 
 def test_every_public_name_is_in_the_reference():
@@ -76,8 +83,21 @@ def test_the_questions_name_tests_that_are_there():
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
 def test_links_between_pages_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#:]+\.md)\)", text):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for target, _, anchor in re.findall(r"\]\(([^)#:\s]*)(#([^)]+))?\)", text):
+        other = (page.parent / target) if target else page
+        assert other.exists(), f"{page.name} links to {target}"
+        assert not anchor or anchor in headings(other), f"{page.name}: #{anchor}"
+
+
+def test_addresses_are_complete_and_few():
+    """A network is not at hand in the tests: `make links` asks each address."""
+    found = set()
+    for page in [*PAGES, *(ROOT / "sklearn_mirt").rglob("*.py")]:
+        text = page.read_text(encoding="utf-8")
+        found |= set(re.findall(r"https?://[^\s)>\"'`\]]+", text))
+    hosts = {address.split("/")[2] for address in found}
+    assert all(address.startswith("https://") for address in found), found
+    assert hosts <= {"github.com", "huggingface.co", "keepachangelog.com", "semver.org"}
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ LAYERS = {
     "interchange": {"interchange"},
     "estimators": {
         "callbacks",
+        "summaries",
         "design",
         "dimensions",
         "long",

@@ -1,9 +1,8 @@
 """Logs of evaluation programs: every cell right, choices listed, repeats weighted.
 
-The logs in data/lm_eval were made by lm_eval 0.4.13 and those in data/inspect by
-inspect_ai 0.3.285, with the scripts in benchmarks/real_logs; each folder's expected.csv
-was written without reading a log. HELM and OpenCompass files are written here, in the
-format of their documentation.
+The logs in data were made by lm_eval 0.4.13, inspect_ai 0.3.285, crfm-helm 0.5.16 and
+opencompass 0.5.4, with the scripts in benchmarks/real_logs; each folder's expected.csv
+was written without reading a log. Further files are written here, in their form.
 """
 
 import csv
@@ -22,6 +21,8 @@ from sklearn_mirt.files import FileFormatError, read_responses
 DATA = Path(__file__).parent / "data"
 LM_EVAL = DATA / "lm_eval"
 INSPECT = DATA / "inspect"
+HELM = DATA / "helm"
+OPENCOMPASS = DATA / "opencompass"
 
 
 def cells(data):
@@ -344,6 +345,25 @@ def test_bad_pyirt_lines_are_named(tmp_path, line, message):
 # ---- HELM
 
 
+@pytest.mark.parametrize("metric", ["exact_match", "quasi_exact_match"])
+def test_every_cell_of_real_helm_logs(metric):
+    """Two trials each are repeats; the copies in lower case are passed over."""
+    loaded = read_responses(HELM, metric=metric)
+    task = "capitals:continent=all,data_augmentation=lower"
+    table = pd.DataFrame(expected(HELM)).astype({metric: float})
+    want = {
+        (model, f"{task}/{instance}"): (group.mean(), 2.0)
+        for (model, instance), group in table.groupby(["model", "instance"])[metric]
+    }
+    assert len(want) == 10
+    assert cells(loaded.data) == want
+    assert loaded.layout == "helm"
+    assert "passed over 20 entries of perturbed instances" in loaded.notes
+    assert loaded.provenance["n_shot"].tolist() == [1, 1]
+    with pytest.raises(FileFormatError, match="exact_match, .*, quasi_exact_match"):
+        read_responses(HELM)
+
+
 def stat(name, mean):
     return {"name": {"name": name, "split": "test"}, "count": 1, "sum": mean} | (
         {} if mean is None else {"mean": mean}
@@ -419,6 +439,20 @@ def test_helm_arrays_longer_than_the_buffer_and_cut_ones(tmp_path, monkeypatch):
 # ---- OpenCompass
 
 
+def test_every_cell_of_real_opencompass_results():
+    """Each verdict is in a list, with one entry for each answer to the question."""
+    loaded = read_responses(OPENCOMPASS)
+    table = pd.DataFrame(expected(OPENCOMPASS)).astype({"correct": float})
+    want = {
+        key: (group.mean(), float(len(group)))
+        for key, group in table.groupby(["model", "item"])["correct"]
+    }
+    assert len(want) == 2 * (4 + 4)
+    assert cells(loaded.data) == want
+    assert loaded.layout == "opencompass"
+    assert want["model-a", "capitals_twice/3"] == (0.5, 2.0)
+
+
 def test_opencompass_results(tmp_path):
     folder = tmp_path / "20260101_000000" / "results"
     details = {
@@ -440,6 +474,21 @@ def test_opencompass_results(tmp_path):
         "gsm8k/0": (1.0, 1.0),
         "gsm8k/1": (0.5, 2.0),
         "arc/0": (0.0, 1.0),
+    }
+
+
+def test_opencompass_results_as_a_list_with_other_verdicts(tmp_path):
+    """Some evaluators call the verdict `is_correct` or `cascade_correct`."""
+    path = tmp_path / "results" / "m" / "math.json"
+    path.parent.mkdir(parents=True)
+    details = [
+        {"example_abbr": "math_0", "pred": ["1", "1"], "is_correct": [True, False]},
+        {"example_abbr": "math_1", "pred": ["2", "2"], "is_correct": [True, True]},
+    ]
+    path.write_text(json.dumps({"accuracy": 75.0, "details": details}))
+    assert cells(read_responses(tmp_path).data) == {
+        ("m", "math/0"): (0.5, 2.0),
+        ("m", "math/1"): (1.0, 2.0),
     }
 
 

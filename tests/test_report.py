@@ -2,6 +2,7 @@
 
 import base64
 import html
+import io
 import json
 import re
 import sys
@@ -247,8 +248,10 @@ def test_repr_and_terminal_are_short(audit):
     from rich.console import Console
 
     assert repr(audit).splitlines()[0].endswith("16 benchmarks, 2 dimensions)")
-    console = Console(width=100, file=None, record=True, quiet=True)
+    console = Console(width=100, file=io.StringIO())
     console.print(audit)
+    assert "WMDP" in console.file.getvalue()
+    assert "reversed" in console.file.getvalue()
 
 
 # ----------------------------------------------------------------- held-out, provenance

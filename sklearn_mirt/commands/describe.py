@@ -165,6 +165,7 @@ def convert(
     errors: common.Errors = None,
     aggregate: common.AggregateOption = None,
     force: common.Force = False,
+    as_json: common.AsJson = False,
     debug: common.Debug = False,
 ) -> None:
     """Write responses, or an item bank, in another form.
@@ -181,7 +182,7 @@ def convert(
         bank = load_bank(responses)
         if bank is not None:
             _convert_bank(bank, to or Target.bank, out, force)
-            typer.echo(f"wrote {out}")
+            _say_written([out], (), as_json)
             return
         from sklearn_mirt.writers import write_responses, write_table
 
@@ -189,14 +190,23 @@ def convert(
         if layout_out in {Target.bank, Target.r_mirt}:
             raise ValueError(f"{responses[0]}: these are responses, no item bank")
         loaded, table = source.read()
-        common.print_notes(loaded.notes)
+        if items_out is not None and table is None:
+            raise ValueError("there is no item table to write (--items-out)")
+        written = [out]
         write_responses(loaded.data, out, layout=layout_out.value, force=force)
-        typer.echo(f"wrote {out}")
         if items_out is not None:
-            if table is None:
-                raise ValueError("there is no item table to write (--items-out)")
             write_table(table.reset_index(), items_out, force=force)
-            typer.echo(f"wrote {items_out}")
+            written.append(items_out)
+        _say_written(written, loaded.notes, as_json)
+
+
+def _say_written(paths, notes, as_json: bool) -> None:
+    if as_json:
+        common.print_json({"out": [str(path) for path in paths], "notes": list(notes)})
+        return
+    common.print_notes(notes)
+    for path in paths:
+        typer.echo(f"wrote {path}")
 
 
 def _convert_bank(bank, to: Target, out: Path, force: bool) -> None:

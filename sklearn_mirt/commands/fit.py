@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from sklearn_mirt import console
 from sklearn_mirt.commands import common
 from sklearn_mirt.commands.common import Layout
 
@@ -153,13 +154,15 @@ def dims(
         from sklearn_mirt.writers import write_table
 
         loaded, table = source.read()
-        choice = choose_dimensions(
-            loaded.data,
-            n_dims=range(1, most + 1),
-            item_groups=source.groups(table),
-            random_state=seed,
-            n_jobs=jobs,
-        )
+        with console.step_bar("trying numbers of dimensions", most) as report:
+            choice = choose_dimensions(
+                loaded.data,
+                n_dims=range(1, most + 1),
+                item_groups=source.groups(table),
+                random_state=seed,
+                n_jobs=jobs,
+                progress=lambda done, total: report(done, f"tried {done} dimensions"),
+            )
         if out is not None:
             write_table(choice.table.reset_index(), out, force=force)
         if as_json:

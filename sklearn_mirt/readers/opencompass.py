@@ -74,14 +74,17 @@ def _details(path, document):
 
 def _verdict(detail, task, where, options) -> str:
     """Return which entry of a question is its verdict."""
-    choices = [
-        key
-        for key, value in detail.items()
-        if isinstance(value, bool) or (key in ("correct", "score") and value != "")
-    ]
+    choices = [key for key, value in detail.items() if _could_be_verdict(key, value)]
     if options.of_task("metric", task) is None and "correct" in choices:
         return "correct"
     return options.choose("metric", task, choices, where)
+
+
+def _could_be_verdict(key, value) -> bool:
+    """Return whether an entry is a truth value, several of them, or named as one."""
+    values = value if isinstance(value, list) and value else [value]
+    all_true_or_false = all(isinstance(v, bool) for v in values)
+    return all_true_or_false or (key in ("correct", "score") and value != "")
 
 
 def _add(detail, number, run, options, log):
