@@ -71,12 +71,13 @@ class Case:
     families: list
     layout: str
     offender: tuple = ()
+    bad_weight: bool = False
 
 
 # ------------------------------------------------------------------------------ tables
 
 
-def _size(rng, low=1, high=14):
+def _size(rng, low=1, high=10):
     return tuple(int(n) for n in rng.integers(low, high, 2))
 
 
@@ -113,14 +114,14 @@ def one_cell(rng):
 
 
 def mostly_missing(rng):
-    X = random(rng, _size(rng, 10, 25))
+    X = random(rng, _size(rng, 8, 16))
     return np.where(rng.random(X.shape) < 0.99, NAN, X)
 
 
 def repeated(rng):
     X = random(rng, _size(rng, 1, 5))
-    X = X[rng.integers(0, len(X), rng.integers(2, 15))]
-    return X[:, rng.integers(0, X.shape[1], rng.integers(2, 15))]
+    X = X[rng.integers(0, len(X), rng.integers(2, 10))]
+    return X[:, rng.integers(0, X.shape[1], rng.integers(2, 10))]
 
 
 def halves(rng):
@@ -137,11 +138,11 @@ def all_alike(rng):
 
 
 def thin(rng):
-    return random(rng, (int(rng.integers(1, 3)), int(rng.integers(1, 120))))
+    return random(rng, (int(rng.integers(1, 3)), int(rng.integers(1, 60))))
 
 
 def tall(rng):
-    return random(rng, (int(rng.integers(50, 250)), int(rng.integers(1, 4))))
+    return random(rng, (int(rng.integers(20, 60)), int(rng.integers(1, 4))))
 
 
 def opposed(rng):
@@ -196,9 +197,9 @@ def make_case(seed, index):
 def _weights(rng, shape):
     kind = rng.integers(6)
     if kind == 0:
-        return rng.choice([0, 1e-30, 1e-6, 1, 1e6, 1e30], shape)
+        return rng.choice([0, 1e-30, 1e-6, 1, 1e3, 1e6], shape)
     if kind == 1:
-        return np.full(shape, float(10 ** rng.uniform(-12, 12)))
+        return np.full(shape, float(10 ** rng.uniform(-12, 6)))
     if kind == 2:
         return rng.choice([0.0, 1.0], shape)
     return None
@@ -224,9 +225,13 @@ def _groups(rng, n):
 def _spoil(case, rng):
     """Put one thing into the case that is not allowed."""
     i, j = rng.integers(len(case.X)), rng.integers(case.X.shape[1])
-    case.X[i, j] = rng.choice([2, -1, np.inf, -np.inf, 1 + 1e-6, 100])
-    if case.weights is not None:
-        case.weights[i, j] = 1
+    if case.weights is not None and rng.random() < 0.5 and not np.isnan(case.X[i, j]):
+        case.weights[i, j] = rng.choice([-1, np.inf, NAN, 1e30])
+        case.bad_weight = True
+    else:
+        case.X[i, j] = rng.choice([2, -1, np.inf, -np.inf, 1 + 1e-6, 100])
+        if case.weights is not None:
+            case.weights[i, j] = 1
     case.offender = (case.respondents[i], case.items[j])
 
 
@@ -253,7 +258,7 @@ def _table(case):
 def transformer(case, solver):
     X = _table(case)
     mirt = MIRTTransformer(
-        case.n_dims, solver=solver, max_iter=25, item_groups=case.groups
+        case.n_dims, solver=solver, max_iter=10, item_groups=case.groups
     ).fit(X)
     check_fitted(mirt)
     check_numbers(mirt.transform(X), "transform")
@@ -267,7 +272,7 @@ def classifier(case, solver):
     X = np.column_stack(names)
     weights = None if case.weights is None else case.weights[i, j]
     groups = dict(zip(case.items, case.groups, strict=True))
-    clf = MIRTClassifier(case.n_dims, solver=solver, max_iter=25, item_groups=groups)
+    clf = MIRTClassifier(case.n_dims, solver=solver, max_iter=10, item_groups=groups)
     clf.fit(X, case.X[i, j], sample_weight=weights)
     check_fitted(clf)
     unseen = np.array([["a new model", "a new item"]], dtype=object)
@@ -287,6 +292,9 @@ def selector(case):
 
 
 def regressor(case):
+    """Fit the regressor by itself, as the scorer of the selector, in small tables."""
+    if case.X.size > 40:
+        return
     X = pd.DataFrame(case.X, case.respondents, case.items)
     _check_scorer(FullScoreRegressor(case.n_dims, item_groups=case.groups).fit(X), X)
 
@@ -309,7 +317,7 @@ def audit(case):
     result = audit_benchmarks(
         data,
         items=items,
-        estimator=MIRTTransformer(case.n_dims, solver="variational", max_iter=10),
+        estimator=MIRTTransformer(case.n_dims, solver="variational", max_iter=6),
         respondent_groups=case.families,
         n_bootstrap=2 * (len(case.items) % 3 == 0),
         n_null=int(len(case.items) % 4 == 0),
@@ -384,7 +392,7 @@ def _bad_warning(caught, case):
             continue
         if issubclass(one.category, ResponseDataWarning):
             ids = [*case.respondents, *case.items, *range(max(case.X.shape))]
-            if not any(repr(name) in text for name in ids):
+            if "cannot determine" not in text and not any(repr(name) in text for name in ids):
                 return f"{text} (names nobody)"
         elif not (one.category is UserWarning and "hold no answer" in text):
             return f"{text} ({one.filename}:{one.lineno})"
@@ -398,8 +406,21 @@ def _clear(error, case):
         return True
     row, item = case.offender
     i, j = case.respondents.index(row), case.items.index(item)
-    long = f"y must be" in text or "Unknown label type" in text
-    return long or any(repr(name) in text for name in (row, item, i, j))
+    # about all answers, or about what was checked before
+    general = ("label type", "y has ", "y is infinity in row", "n_dims=", "no answers")
+    return any(part in text for part in general) or any(repr(name) in text for name in (row, item, i, j))
+
+
+def _harmless(name, case):
+    """Whether what is not allowed in the case is unseen, or means something else."""
+    if case.bad_weight:
+        return case.layout != "data" if "transformer" in name else _unweighted(name)
+    # two labels, whatever they are, are wrong and right
+    return "classifier" in name and len(np.unique(case.X[~np.isnan(case.X)])) == 2
+
+
+def _unweighted(name):
+    return name in ("selector", "regressor")
 
 
 def attempt(name, case):
@@ -417,8 +438,8 @@ def attempt(name, case):
                 return f"FAULT: names nobody: {error}"
         except Exception:
             return "FAULT\n" + traceback.format_exc()
-    if case.offender and outcome == "done":
-        return f"FAULT: {case.X[~np.isnan(case.X)].max()} was taken for a score"
+    if case.offender and outcome == "done" and not _harmless(name, case):
+        return "FAULT: what is not allowed was taken"
     bad = _bad_warning(caught, case)
     return f"FAULT: warned of {bad}" if bad else outcome
 
