@@ -1,7 +1,7 @@
 """Writes files whole or not at all."""
 
 import os
-import tempfile
+import secrets
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,16 +32,25 @@ def replacing(path, force: bool):
         The file is there and `force` is False.
     """
     path = refuse_existing(path, force)
-    # the name's end is kept: it says what kind of file is written
-    handle, name = tempfile.mkstemp(".new" + path.suffix, ".", path.parent)
-    os.close(handle)
-    scratch = Path(name)
+    scratch = _new_file(path)
     try:
         yield scratch
-        # mkstemp makes files for the owner only; a result is for whom the umask says
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(scratch, 0o666 & ~mask)
         os.replace(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def _new_file(path: Path) -> Path:
+    """Make an empty file beside a path, for whom the umask says.
+
+    tempfile makes files for the owner only, and the umask can only be asked for by
+    setting it, which another thread would see.
+    """
+    while True:
+        # the name's end is kept: it says what kind of file is written
+        scratch = path.parent / f".{secrets.token_hex(8)}.new{path.suffix}"
+        try:
+            os.close(os.open(scratch, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except FileExistsError:
+            continue
+        return scratch

@@ -148,7 +148,7 @@ def checked_scores(scores, name):
 
 
 def _outside_message(value, name):
-    what = "infinity" if np.isinf(value) else f"{value:g}"
+    what = "infinity" if np.isinf(value) else f"{value:.9g}"
     return (
         f"The score of {name} is {what}; scores must lie in [0, 1] "
         "(divide graded scores by their maximum)"

@@ -206,7 +206,7 @@ def _check_range(X, ids):
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise ValueError(
-            f"Scores must lie in [0, 1]; row {row} has {X[row, column]:g} for item "
+            f"Scores must lie in [0, 1]; row {row} has {X[row, column]:.9g} for item "
             f"{some(ids[[column]])}. Divide graded scores by their maximum."
         )
 
