@@ -1,17 +1,17 @@
-"""Fits random degenerate matrices with everything: no crash, no NaN, no unclear refusal.
+"""Fits random degenerate matrices with everything: no crash, no NaN, clear refusals.
 
-Case k is made from (seed, k) alone: constant rows and columns, separable answers, blocks
-that share nobody, 1 x 1, one cell, 99% missing, repeated rows, extreme weights, scores
-that are all a half or next to 0, groups of one item, more dimensions than either side,
-thin and wide tables, odd names; one case in ten holds one thing that is not allowed.
+Case k is made from (seed, k) alone: constant rows and columns, separable answers,
+blocks that share nobody, 1 x 1, one cell, 99% missing, repeated rows, extreme weights,
+scores that are all a half or next to 0, groups of one item, more dimensions than either
+side, thin and wide tables, odd names; one in ten holds one thing that is not allowed.
 Each goes through both estimators with both solvers, the selector with its scorer, the
 score regressor and the audit. Allowed outcomes: finite fitted attributes and
 predictions; or a ValueError raised by a check, which names the offender where there is
 one. Warnings are allowed only if they are ours, and must name a silent respondent or
 item. Anything else is written down as a fault.
 
-    python benchmarks/torture.py --cases 10000 --out torture.jsonl   # goes on if there
-    python benchmarks/torture.py --case 1234                         # one, with traceback
+    python benchmarks/torture.py --cases 10000 --out torture.jsonl  # goes on if there
+    python benchmarks/torture.py --case 1234                        # one, in full
 
 Ends with exit status 1 if there are faults.
 """

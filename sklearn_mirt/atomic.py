@@ -11,6 +11,9 @@ def refuse_existing(path, force: bool) -> Path:
     path = Path(path)
     if path.is_dir():
         raise FileExistsError(f"{path} is a folder, not a file")
+    if path.exists() and not path.is_file():
+        # a superuser would replace /dev/null by a table
+        raise FileExistsError(f"{path} is a device or a pipe, not a file")
     if path.exists() and not force:
         raise FileExistsError(f"{path} is there already; force replaces it")
     return path

@@ -1,4 +1,4 @@
-"""Files from outside: no code is run, no disk or memory is filled, no formula passes."""
+"""Files from outside: no code is run, no memory is filled, no formula passes."""
 
 import ast
 import gzip
