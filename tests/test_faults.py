@@ -146,7 +146,8 @@ def test_a_full_disk_leaves_the_old_item_bank_whole(tmp_path, name):
             assert error.errno == errno.ENOSPC or "space" in str(error), error
         else:
             raise SystemExit("there was room")
-        print(load_item_bank({str(path)!r}).items.n_items, os.listdir({str(tmp_path)!r}))
+        kept = load_item_bank({str(path)!r}).items.n_items
+        print(kept, os.listdir({str(tmp_path)!r}))
     """
     mounts = f"mount -t tmpfs -o size=64k tmpfs {tmp_path}"
     assert python_with_mounts(mounts, code) == f"3 ['{name}']\n"
