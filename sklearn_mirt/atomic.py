@@ -1,7 +1,7 @@
 """Writes files whole or not at all."""
 
 import os
-import tempfile
+import secrets
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,6 +11,9 @@ def refuse_existing(path, force: bool) -> Path:
     path = Path(path)
     if path.is_dir():
         raise FileExistsError(f"{path} is a folder, not a file")
+    if path.exists() and not path.is_file():
+        # a superuser would replace /dev/null by a table
+        raise FileExistsError(f"{path} is a device or a pipe, not a file")
     if path.exists() and not force:
         raise FileExistsError(f"{path} is there already; force replaces it")
     return path
@@ -32,16 +35,25 @@ def replacing(path, force: bool):
         The file is there and `force` is False.
     """
     path = refuse_existing(path, force)
-    # the name's end is kept: it says what kind of file is written
-    handle, name = tempfile.mkstemp(".new" + path.suffix, ".", path.parent)
-    os.close(handle)
-    scratch = Path(name)
+    scratch = _new_file(path)
     try:
         yield scratch
-        # mkstemp makes files for the owner only; a result is for whom the umask says
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(scratch, 0o666 & ~mask)
         os.replace(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def _new_file(path: Path) -> Path:
+    """Make an empty file beside a path, for whom the umask says.
+
+    tempfile makes files for the owner only, and the umask can only be asked for by
+    setting it, which another thread would see.
+    """
+    while True:
+        # the name's end is kept: it says what kind of file is written
+        scratch = path.parent / f".{secrets.token_hex(8)}.new{path.suffix}"
+        try:
+            os.close(os.open(scratch, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except FileExistsError:
+            continue
+        return scratch

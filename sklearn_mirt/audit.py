@@ -7,6 +7,7 @@ correlation has an interval, and is tested between halves of the items, where a 
 shares no answer with the abilities it is compared with.
 """
 
+import csv
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from sklearn_mirt.diagnostics import null_control
 from sklearn_mirt.findings import Measure, Namer, Thresholds, describe
 from sklearn_mirt.heldout import held_out_predictions
 from sklearn_mirt.provenance import provenance
+from sklearn_mirt.spreadsheets import guarded
 from sklearn_mirt.stability import REPLICATES, item_halves
 from sklearn_mirt.transformer import MIRTTransformer
 from sklearn_mirt.uncertainty import bootstrap, respondent_codes
@@ -135,11 +137,23 @@ class BenchmarkAudit:
 
         return write_report(self, path, title=title, texts=texts)
 
-    def to_csv(self, folder):
-        """Write each table to a CSV file of the folder, which must exist."""
-        for name in ("benchmarks", "subsets", "abilities", "items", "dimensions"):
-            getattr(self, name).to_csv(Path(folder) / f"{name}.csv")
-        self.ability_correlation.to_csv(Path(folder) / "ability_correlation.csv")
+    def to_csv(self, folder, *, guard_formulas=False):
+        """Write each table to a CSV file of the folder, which must exist.
+
+        Parameters
+        ----------
+        folder : path-like
+        guard_formulas : bool, default=False
+            Put an apostrophe before text that a spreadsheet would take for a formula
+            (it begins with ``=``, ``+``, ``-``, ``@``, tab or carriage return).
+        """
+        names = ("benchmarks", "subsets", "abilities", "items", "dimensions")
+        for name in (*names, "ability_correlation"):
+            table = getattr(self, name)
+            table = guarded(table) if guard_formulas else table
+            # in quotes a carriage return begins no new cell
+            quoting = csv.QUOTE_NONNUMERIC if guard_formulas else csv.QUOTE_MINIMAL
+            table.to_csv(Path(folder) / f"{name}.csv", quoting=quoting)
 
 
 def audit_benchmarks(

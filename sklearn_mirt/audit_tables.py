@@ -213,7 +213,8 @@ def dimension_table(model, names, halves, replicates):
     # each dimension with its share of what it has in common with the others
     shares = ((items.slopes @ prior) * items.slopes).sum(0)
     table = pd.DataFrame(
-        {"name": names, "share": shares / shares.sum()},
+        # nothing explained, as where there is one respondent, has no shares
+        {"name": names, "share": shares / (shares.sum() or 1.0)},
         index=pd.Index(dimension_columns(model.n_dims_), name="dimension"),
     )
     if halves is not None:

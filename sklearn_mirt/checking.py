@@ -5,6 +5,9 @@ from scipy import sparse
 
 from sklearn_mirt.cells import CHUNK_CELLS, MISSING
 
+# ten digits apart, and squared: still within those of float64
+LARGEST_WEIGHT = 1e6
+
 # ------------------------------------------------------------------------------- ids
 
 
@@ -145,7 +148,7 @@ def checked_scores(scores, name):
 
 
 def _outside_message(value, name):
-    what = "infinity" if np.isinf(value) else f"{value:g}"
+    what = "infinity" if np.isinf(value) else f"{value:.9g}"
     return (
         f"The score of {name} is {what}; scores must lie in [0, 1] "
         "(divide graded scores by their maximum)"
@@ -202,6 +205,13 @@ def checked_weights(weights, n, name):
         raise ValueError(
             f"The weight of {name(k)} is {weights[k]:g}; weights must be finite and "
             "not negative"
+        )
+    if weights.size and weights.max() > LARGEST_WEIGHT:
+        k = int(np.argmax(weights))
+        raise ValueError(
+            f"The weight of {name(k)} is {weights[k]:g}; a weight is a number of "
+            f"answers, of at most {LARGEST_WEIGHT:g}: beyond that sums lose the other "
+            "answers. Divide all weights by a constant"
         )
     return None if np.all(weights == 1) else weights.astype(np.float32)
 

@@ -68,6 +68,8 @@ def fetch_file(url, name, *, folder, sha256=None) -> Path:
         The content has another checksum than the one asked for, or than at first.
     """
     path = Path(folder) / name
+    if not path.resolve().is_relative_to(Path(folder).resolve()):
+        raise ValueError(f"the name {name!r} leads out of the folder {folder}")
     sums = _checksums(Path(folder))
     wanted = sha256 or sums.get(name)
     if path.exists():

@@ -95,6 +95,7 @@ def read_answers(estimator, X, y, sample_weight, aggregate=None):
             f"Found input variables with inconsistent numbers of samples: "
             f"[{len(items)}, {len(y)}]"
         )
+    _refuse_infinite(y)
     scores, classes = _scores(y)
     if sample_weight is not None:
         sample_weight = _weights(sample_weight, len(y))
@@ -105,8 +106,13 @@ def read_answers(estimator, X, y, sample_weight, aggregate=None):
 
 
 def _weights(sample_weight, n_answers):
+    # what is not finite is left to the check of weights, which names row and ids
     sample_weight = check_array(
-        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
+        sample_weight,
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_all_finite=False,
+        input_name="sample_weight",
     )
     if sample_weight.shape != (n_answers,):
         raise ValueError(
@@ -116,6 +122,15 @@ def _weights(sample_weight, n_answers):
     if not sample_weight.any():
         raise ValueError("There are no answers: every weight in sample_weight is zero")
     return sample_weight
+
+
+def _refuse_infinite(y):
+    """Raise ValueError where a target is infinite: it would pass for a label."""
+    if y.dtype.kind == "f" and np.isinf(y).any():
+        raise ValueError(
+            f"y is infinity in row {int(np.argmax(np.isinf(y)))}; it holds two labels, "
+            "or scores in [0, 1]"
+        )
 
 
 def _plain_target(y):

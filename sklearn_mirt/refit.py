@@ -118,12 +118,30 @@ class Refitter:
             np.arange(self.data.n_respondents) if respondents is None else respondents
         )
         columns = np.arange(self.data.n_items) if items is None else items
+        if data.n_observed == 0:
+            return self._without_answers(data)
         if warm:
             start = self._start(rows, columns)
         result = self._solver().solve(
             data, self.n_dims, self._design(columns), start=start
         )
         return self._turned(result, self.items.slopes[columns])
+
+    def _without_answers(self, data):
+        """Return the refit that knows nothing: everybody at the prior, no slopes."""
+        n, m, d = data.n_respondents, data.n_items, self.n_dims
+        items = ItemParameters(
+            np.zeros((m, d)),
+            np.zeros(m),
+            np.zeros(m),
+            np.tile(np.eye(d + 1), (m, 1, 1)),
+            data.items,
+        )
+        prior = self.abilities.prior_covariance
+        abilities = Abilities(
+            np.zeros((n, d)), np.tile(prior, (n, 1, 1)), prior, data.respondents
+        )
+        return Refit(items, abilities, 0)
 
     def random_start(self, rng):
         """Return a start with standard normal abilities, for `fit_data`."""

@@ -266,7 +266,8 @@ class FullScoreRegressor(_Scorer):
             first, second = _expected_scores(model, surrogate, answers)
             weight = self._surrogate_weight(answers)[:, None]
             expected = weight * first + (1.0 - weight) * second
-        return np.where(np.isnan(answers), expected, answers) @ self.targets_
+        scores = np.where(np.isnan(answers), expected, answers) @ self.targets_
+        return np.clip(scores, 0.0, 1.0)  # weights add up to 1 but for rounding
 
     def _surrogate_weight(self, answers):
         n_seen = (~np.isnan(answers)).sum(axis=1)

@@ -17,6 +17,9 @@ from pathlib import Path
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
 _CHUNK = 2**20
+# Unpacked bytes that any file may have, and how many times its size beyond that. Tables
+# of answers pack to a tenth or a fiftieth; a bomb is a thousand times its size.
+_UNPACKED_FREE, _UNPACKED_RATIO = 2**29, 100
 # one line holds one answer with its prompt; more than this is another kind of file
 _LONGEST_LINE = 2**28
 
@@ -69,7 +72,9 @@ def open_bytes(path, progress: ByteProgress | None = None):
     """Open a file for reading, decompressing gzip and Zstandard by content.
 
     Yields a binary file. Whatever goes wrong in the body with the file itself is raised
-    as a FileFormatError of one line.
+    as a FileFormatError of one line. A file that unpacks to more than 512 MiB and more
+    than 100 times its size is refused; the environment variable
+    SKLEARN_MIRT_MAX_UNPACKED, in bytes, sets another limit.
     """
     path = Path(path)
     try:
@@ -77,9 +82,9 @@ def open_bytes(path, progress: ByteProgress | None = None):
             file = io.BufferedReader(_Counted(raw, progress), _CHUNK)
             start = file.peek(4)[:4]
             if start[:2] == _GZIP:
-                file = gzip.GzipFile(fileobj=file)
+                file = _limited(path, gzip.GzipFile(fileobj=file))
             elif start == _ZSTD:
-                file = _zstd(path, file)
+                file = _limited(path, _zstd(path, file))
             yield file
     except FileNotFoundError:
         raise FileFormatError(f"{path}: there is no such file") from None
@@ -94,6 +99,31 @@ def open_bytes(path, progress: ByteProgress | None = None):
         raise FileFormatError(f"{path}: cannot be read ({reason})") from error
 
 
+def _limited(path, file):
+    """Return a reader of an unpacked file that ends with an error past the limit."""
+    named = os.environ.get("SKLEARN_MIRT_MAX_UNPACKED")
+    most = max(_UNPACKED_FREE, _UNPACKED_RATIO * path.stat().st_size)
+    return io.BufferedReader(_Limited(file, path, int(named) if named else most))
+
+
+class _Limited(io.RawIOBase):
+    def __init__(self, file, path, most):
+        self._file, self._path, self._most, self._done = file, path, most, 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        n = self._file.readinto(buffer)
+        self._done += n
+        if self._done > self._most:
+            raise FileFormatError(
+                f"{self._path}: unpacks to more than {self._most:,} bytes; if that is "
+                "what it should hold, set SKLEARN_MIRT_MAX_UNPACKED to more"
+            )
+        return n
+
+
 def _zstd(path, file):
     try:
         import pyarrow as pa
@@ -103,7 +133,7 @@ def _zstd(path, file):
             "'sklearn-mirt[parquet]'"
         ) from None
     stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
-    return io.BufferedReader(_Raw(stream, path), _CHUNK)
+    return _Raw(stream, path)
 
 
 class _Raw(io.RawIOBase):

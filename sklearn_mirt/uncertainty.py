@@ -156,7 +156,7 @@ class Bootstrap:
         """
         self._needs("items", self.abilities, "abilities")
         theta = self.estimator.abilities_[:, dim]
-        covariance = np.cov(self._spread_draws(dim).T)
+        covariance = np.atleast_2d(np.cov(self._spread_draws(dim).T))
         variance = np.diagonal(covariance)
         spread = variance[:, None] + variance - 2 * covariance
         reach = stats.norm.ppf(0.5 + level / 2) * np.sqrt(np.maximum(spread, 0))

@@ -15,12 +15,15 @@ import numpy as np
 
 from sklearn_mirt.atomic import replacing
 from sklearn_mirt.data import ResponseData
+from sklearn_mirt.spreadsheets import guarded
 
 TABLE_LAYOUTS = ("long", "wide", "items-as-rows", "py-irt")
 ITEM_LISTS = ("lm-eval", "inspect", "csv")
 
 
-def write_responses(data: ResponseData, path, *, layout="long", force=False) -> Path:
+def write_responses(
+    data: ResponseData, path, *, layout="long", force=False, guard_formulas=False
+) -> Path:
     """Write responses to one file.
 
     Parameters
@@ -33,6 +36,8 @@ def write_responses(data: ResponseData, path, *, layout="long", force=False) -> 
         Only `long` keeps weights (a column `weight`, where there are any).
     force : bool, default=False
         Replace an existing file.
+    guard_formulas : bool, default=False
+        See :func:`write_table`; ids that were changed are read back changed.
 
     Returns
     -------
@@ -59,10 +64,11 @@ def write_responses(data: ResponseData, path, *, layout="long", force=False) -> 
             raise ValueError(f"two {kind} ids are the same when written as text")
     if layout == "py-irt":
         return _write_lines(data, Path(path), force)
-    return write_table(_frame(data, layout), path, force=force)
+    frame = _frame(data, layout)
+    return write_table(frame, path, force=force, guard_formulas=guard_formulas)
 
 
-def write_table(frame, path, *, force=False) -> Path:
+def write_table(frame, path, *, force=False, guard_formulas=False) -> Path:
     """Write a DataFrame, without its index, as CSV, TSV, Parquet or Feather.
 
     Parameters
@@ -73,6 +79,9 @@ def write_table(frame, path, *, force=False) -> Path:
         Ending in .csv or .tsv (then .gz or .zst), .parquet, .pq or .feather.
     force : bool, default=False
         Replace an existing file.
+    guard_formulas : bool, default=False
+        Put an apostrophe before text that a spreadsheet would take for a formula (it
+        begins with ``=``, ``+``, ``-``, ``@``, tab or carriage return).
 
     Returns
     -------
@@ -80,13 +89,16 @@ def write_table(frame, path, *, force=False) -> Path:
     """
     path = Path(path)
     kind = path.suffix.lower()
+    frame = guarded(frame) if guard_formulas else frame
     with replacing(path, force) as scratch:
         if kind in {".parquet", ".pq"}:
             frame.to_parquet(scratch, index=False)
         elif kind in {".feather", ".arrow"}:
             frame.reset_index(drop=True).to_feather(scratch)
         else:
-            scratch.write_bytes(_packed(_text(frame, path), kind))
+            # in quotes a carriage return begins no new cell
+            quoting = csv.QUOTE_ALL if guard_formulas else csv.QUOTE_MINIMAL
+            scratch.write_bytes(_packed(_text(frame, path, quoting), kind))
     return path
 
 
@@ -229,13 +241,16 @@ def _free(name, taken) -> str:
     return name
 
 
-def _text(frame, path: Path) -> str:
+def _text(frame, path: Path, quoting) -> str:
     names = {suffix.lower() for suffix in path.suffixes}
     if not names & {".csv", ".tsv"}:
         raise ValueError(f"{path}: a table is .csv, .tsv, .parquet or .feather")
     buffer = io.StringIO()
     writer = csv.writer(
-        buffer, delimiter="\t" if ".tsv" in names else ",", lineterminator="\n"
+        buffer,
+        delimiter="\t" if ".tsv" in names else ",",
+        lineterminator="\n",
+        quoting=quoting,
     )
     writer.writerow(frame.columns)
     columns = [_texts(frame[name]) for name in frame.columns]

@@ -69,7 +69,8 @@ def test_wrong_weights(clf):
         ([1, 1, 1], r"sample_weight has shape \(3,\), expected \(4,\)"),
         ([[1], [1], [1], [1]], "sample_weight has shape"),
         ([1, 1, -1, 1], r"weight of row 2 \(respondent 'm2', item 'q1'\) is -1"),
-        ([1, 1, NAN, 1], "sample_weight contains NaN"),
+        ([1, 1, NAN, 1], r"weight of row 2 \(respondent 'm2', item 'q1'\) is nan"),
+        ([1, 1, 1e9, 1], r"weight of row 2 .* is 1e\+09; a weight is a number of answ"),
         ([0, 0, 0, 0], "There are no answers: every weight in sample_weight is zero"),
     ):
         with pytest.raises(ValueError, match=message):

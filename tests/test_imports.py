@@ -32,6 +32,7 @@ LAYERS = {
     "rotation": {"gradient_projection", "rotation"},
     "datasets": {"datasets", "fetching", "simulation", "suite"},
     "atomic": {"atomic"},
+    "spreadsheets": {"spreadsheets"},
     "bank": {"bank"},
     "tables": {"tables", "streams"},
     "readers": {"readers"},
@@ -90,10 +91,11 @@ MAY_IMPORT = {
     "datasets": {"datasets", "files", "interchange", "atomic", "foundation"},
     "tables": {"tables"},
     "atomic": set(),
+    "spreadsheets": set(),
     # the version of the package is written into a bank
     "bank": {"atomic", "foundation", "priors", "public"},
     "readers": {"readers", "tables", "foundation"},
-    "files": {"files", "readers", "atomic", "tables", "foundation"},
+    "files": {"files", "readers", "atomic", "tables", "spreadsheets", "foundation"},
     "interchange": {"bank", "atomic", "tables", "foundation"},
     "estimators": {
         "estimators",
@@ -120,6 +122,7 @@ MAY_IMPORT = {
         "estimators",
         "rotation",
         "foundation",
+        "spreadsheets",
         # for its own pictures of itself, on demand: to_html, __rich__
         "report",
         "presentation",

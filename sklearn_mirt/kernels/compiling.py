@@ -4,15 +4,30 @@ The cache on disk looks at the file of a function only, not at what it calls: fu
 that call each other stand in one file, or stale code would be run after an edit.
 """
 
+import contextlib
+
 import numba
 
 # "contract" lets a product and a sum become one instruction; nothing is reordered
 _OPTIONS = dict(nogil=True, error_model="numpy", fastmath={"contract"})
 
 
-def jit(function):
+def jit(function, options=_OPTIONS):
     """Compile with numba, cached on disk where a cache can be written."""
     try:
-        return numba.njit(cache=True, **_OPTIONS)(function)
+        compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no place for the cache: compile in every process
-        return numba.njit(**_OPTIONS)(function)
+        return numba.njit(**options)(function)
+    if hasattr(compiled, "_cache"):  # not where NUMBA_DISABLE_JIT is set
+        compiled._cache.save_overload = _unless_full(compiled._cache.save_overload)
+    return compiled
+
+
+def _unless_full(save):
+    """Return the cache's `save` for which a full disk is no reason to fail."""
+
+    def save_if_possible(*args):
+        with contextlib.suppress(OSError):
+            save(*args)
+
+    return save_if_possible

@@ -6,7 +6,6 @@ polynomial evaluated in loops that compilers turn into vector instructions.
 
 import math
 
-import numba
 import numpy as np
 
 from sklearn_mirt.kernels.compiling import jit
@@ -74,10 +73,7 @@ def _fast_sums(function):
     options = dict(
         nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"}
     )
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no place for the cache
-        return numba.njit(**options)(function)
+    return jit(function, options)
 
 
 _RESCALE_EVERY = 500  # factors of at most 2 whose product stays far below overflow

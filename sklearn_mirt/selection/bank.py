@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from sklearn_mirt.design import sorted_codes
 from sklearn_mirt.exceptions import ResponseDataWarning
 
 __all__ = ["Bank", "check_answers", "positions_of", "read_bank", "score_targets"]
@@ -53,7 +54,7 @@ class Bank:
             low, high = item_filter
             columns = columns[(means > low) & (means < high)]
         rows = np.flatnonzero(seen[:, columns].any(axis=1))
-        names, groups = np.unique(labels[columns], return_inverse=True)
+        names, groups = sorted_codes(labels[columns])
         responses = X[np.ix_(rows, columns)]
         by_row, by_column = _canonical_order(responses, groups)
         return cls(
@@ -107,8 +108,9 @@ def read_bank(estimator, X, item_groups):
     ResponseDataWarning
         If items have no answers: they cannot be chosen and count in no score.
     """
+    # infinity is left to the check of the range, which names row and item
     X = validate_data(
-        estimator, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=True
+        estimator, X, dtype=np.float64, ensure_all_finite=False, reset=True
     )
     ids = getattr(estimator, "feature_names_in_", np.arange(X.shape[1]))
     _check_range(X, ids)
@@ -154,7 +156,7 @@ def check_answers(estimator, X, bank):
             )
         X = X.reindex(columns=bank.ids)
     X = validate_data(
-        estimator, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
+        estimator, X, dtype=np.float64, ensure_all_finite=False, reset=False
     )
     _check_range(X, bank.ids)
     return X[:, bank.columns]
@@ -204,7 +206,7 @@ def _check_range(X, ids):
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise ValueError(
-            f"Scores must lie in [0, 1]; row {row} has {X[row, column]:g} for item "
+            f"Scores must lie in [0, 1]; row {row} has {X[row, column]:.9g} for item "
             f"{some(ids[[column]])}. Divide graded scores by their maximum."
         )
 

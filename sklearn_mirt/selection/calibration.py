@@ -95,7 +95,9 @@ def calibrate(problem, targets, predict):
     std = np.concatenate([spread for _, spread in parts], axis=2)
     mix = _mixing_weights(errors)
     weight = mix[:, None, None]
-    ratio = ((weight * errors[0] + (1.0 - weight) * errors[1]) / std) ** 2
+    error = weight * errors[0] + (1.0 - weight) * errors[1]
+    # a group all of whose items were asked is known: it says nothing of the rest
+    ratio = np.divide(error, std, out=np.ones_like(error), where=std > 0) ** 2
     squares = np.stack([ratio[..., 0], ratio[..., 1:].mean(axis=-1)], axis=-1)
     count = squares.shape[2] * np.array([1.0, np.sqrt(targets.shape[1] - 1.0)])
     mean = (_PRIOR_COUNT + squares.mean(axis=2) * count) / (_PRIOR_COUNT + count)

@@ -176,7 +176,7 @@ class DiscriminationStrategy(BaseEstimator):
         model = problem.plain_model
         size = np.linalg.norm(model.slopes, axis=1)
         if self.by == "overall":
-            lists = [(size, np.ones(len(size), bool))]
+            lists = [(size, size > 0)]
         else:
             lists = [
                 (sign * slope, sign * slope > 0)

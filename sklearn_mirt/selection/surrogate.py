@@ -218,7 +218,11 @@ class SurrogateParts:
             [block * np.exp(scales[name] / 2) for name, block in self.blocks.items()]
         )
         # 1/N: the expected score of the item is itself estimated from N answers.
-        noise = np.exp(scales["noise"]) * self.variance * (1.0 + 1.0 / self.counts)
+        noise = (
+            np.exp(scales["noise"])
+            * self.variance
+            * (1.0 + 1.0 / np.maximum(self.counts, 1))
+        )
         return LinearSurrogate(self.mean, loadings, noise)
 
 

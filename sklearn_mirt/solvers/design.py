@@ -100,6 +100,11 @@ def prepare(model: ExactModel, responses, items) -> PreparedModel:
     n_items = responses.shape[1]
     models = model.models(n_items)
     q = model.q_matrix
+    if q is None and n_items < model.n_dims:
+        raise ValueError(
+            f"An exact fit of n_dims={model.n_dims} dimensions needs at least as many "
+            f"items, got {n_items}"
+        )
     if q is not None:
         q = checks.check_q_matrix(q, n_items, model.n_dims, items)
     elif model.correlated and model.n_dims > 1:

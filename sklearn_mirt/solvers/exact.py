@@ -42,7 +42,7 @@ def prefers_exact(n_respondents: int, n_items: int, n_dims: int) -> bool:
     estimates need no learned prior; and where respondents x items x nodes is at most
     2e9, some seconds a pass.
     """
-    if n_dims > MAX_DIMS or n_items > _MAX_ITEMS:
+    if n_dims > min(MAX_DIMS, n_items) or n_items > _MAX_ITEMS:
         return False
     enough = n_respondents >= max(_MIN_RESPONDENTS, _RESPONDENTS_PER_ITEM * n_items)
     return enough and n_respondents * n_items * _NODES[n_dims] <= _MAX_WORK

@@ -40,9 +40,11 @@ def _standardise(responses: np.ndarray) -> np.ndarray:
 
 def _attenuation(responses: np.ndarray) -> np.ndarray:
     """Return how much a binary item's correlation grows towards the biserial one."""
-    low = np.nanmin(responses, axis=0)
-    span = np.nanmax(responses, axis=0) - low
-    share = (np.nanmean(responses, axis=0) - low) / np.where(span > 0, span, 1.0)
+    # an item without answers is as one whose answers are all 0
+    answers = np.where(np.isnan(responses).all(0), 0.0, responses)
+    low = np.nanmin(answers, axis=0)
+    span = np.nanmax(answers, axis=0) - low
+    share = (np.nanmean(answers, axis=0) - low) / np.where(span > 0, span, 1.0)
     share = np.clip(share, 0.05, 0.95)
     density = np.exp(-0.5 * ndtri(share) ** 2) / np.sqrt(2.0 * np.pi)
     binary = np.sqrt(share * (1.0 - share)) / density
