@@ -1,0 +1,150 @@
+"""ShardedResponses: answers of more respondents than one machine should hold.
+
+Respondents lie in shards, each a file of its own that is read as a whole. A shard holds
+the cells of its respondents as `cells.py` holds those of items, the table lying on its
+side. Which respondent is in which shard depends on ids alone (sharding.py), not on the
+files that the answers came in.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sklearn_mirt.cells import DenseCells, SparseCells
+from sklearn_mirt.checking import object_array
+
+MANIFEST = "shards.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class ShardFile:
+    """One shard on disk: compressed rows of respondents and their ids.
+
+    Parameters
+    ----------
+    path : str
+        A .npz file.
+    n_items : int
+    """
+
+    path: str
+    n_items: int
+
+    def load(self):
+        """Return the cells, respondents along the first axis."""
+        with np.load(self.path) as arrays:
+            weights = arrays["weights"] if "weights" in arrays else None
+            if "offsets" not in arrays:
+                return DenseCells(arrays["scores"], weights)
+            return SparseCells(
+                arrays["offsets"],
+                arrays["items"],
+                arrays["scores"],
+                weights,
+                self.n_items,
+            )
+
+    def ids(self):
+        """Return the ids of the respondents, in the order of the rows."""
+        with np.load(self.path) as arrays:
+            return arrays["ids"]
+
+
+class ShardedResponses:
+    """Checked answers in shards of respondents, on disk.
+
+    Made once by :meth:`from_parquet`, opened again by :meth:`open`, fitted by
+    `MIRTClassifier` or `MIRTTransformer`: over the workers of the Dask client that is
+    current, or else streamed, one shard at a time for each thread.
+
+    Attributes
+    ----------
+    items : ndarray of shape (n_items,)
+        Item ids.
+    shards : list of ShardFile
+    item_weight, item_score : ndarrays of shape (n_items,)
+        Number of answers to each item, and sum of their scores.
+    n_respondents, n_answered : int
+        Number of respondents, and of those with answers.
+    n_observed : int
+        Number of answers.
+    """
+
+    def __init__(self, folder, items, shards, sums, counts):
+        self.folder = Path(folder)
+        self.items, self.shards = items, shards
+        self.item_weight, self.item_score = sums
+        self.n_respondents, self.n_answered, self.n_observed = counts
+        items.setflags(write=False)
+
+    @classmethod
+    def open(cls, folder):
+        """Return the responses that were put into shards in a folder.
+
+        Parameters
+        ----------
+        folder : path-like
+
+        Raises
+        ------
+        ValueError
+            The folder holds no shards.
+        """
+        folder = Path(folder)
+        try:
+            with open(folder / MANIFEST, encoding="utf-8") as file:
+                told = json.load(file)
+        except FileNotFoundError:
+            raise ValueError(
+                f"{folder} holds no shards (there is no {MANIFEST}); make them with "
+                "ShardedResponses.from_parquet"
+            ) from None
+        if told["format"] != _FORMAT:
+            raise ValueError(
+                f"{folder} holds shards of format {told['format']}, this version reads "
+                f"format {_FORMAT}"
+            )
+        with np.load(folder / "items.npz") as arrays:
+            ids = object_array(arrays["ids"].tolist())
+            sums = arrays["weight"], arrays["score"]
+        shards = [ShardFile(str(folder / name), len(ids)) for name in told["shards"]]
+        return cls(folder, ids, shards, sums, told["counts"])
+
+    @property
+    def n_items(self):
+        """Return the number of items."""
+        return len(self.items)
+
+    def respondents(self):
+        """Yield the respondent ids of each shard."""
+        return (shard.ids() for shard in self.shards)
+
+    def __repr__(self):
+        """Return a one-line summary."""
+        return (
+            f"ShardedResponses({self.n_respondents} respondents x {self.n_items} items,"
+            f" {self.n_observed} answers in {len(self.shards)} shards)"
+        )
+
+
+def write_manifest(folder, items, shards, sums, counts):
+    """Write what :meth:`ShardedResponses.open` reads.
+
+    Parameters
+    ----------
+    folder : Path
+    items : ndarray
+        Item ids, of one type.
+    shards : list of str
+        File names in the folder.
+    sums : pair of ndarrays
+        Weight and score of each item.
+    counts : list of int
+        Respondents, those with answers, answers.
+    """
+    np.savez(folder / "items.npz", ids=items, weight=sums[0], score=sums[1])
+    told = {"format": _FORMAT, "shards": shards, "counts": [int(n) for n in counts]}
+    (folder / MANIFEST).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,125 @@
+"""Blocks that are read anew in each pass, and states that live with their blocks."""
+
+import itertools
+import weakref
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from sklearn_mirt.runner import LocalRunner, runs
+
+
+class StreamingRunner(LocalRunner):
+    """Threads of this process over blocks that are opened one at a time.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Number of threads, each with one open block.
+    scratch : path-like, default=None
+        Folder in which a folder is made for the states of the blocks; None keeps the
+        states in memory.
+    """
+
+    def __init__(self, n_jobs=None, scratch=None):
+        super().__init__(n_jobs)
+        self._states = None
+        if scratch is not None:
+            self._states = TemporaryDirectory(prefix=".states-", dir=scratch)
+        self._count = itertools.count()
+
+    def persist(self, blocks):
+        """Return the blocks as they are: they are opened when they are needed."""
+        return list(blocks)
+
+    def map_reduce(self, function, blocks, *shared):
+        """Return the sum of function(block, *shared) over opened blocks."""
+
+        def opened(block, *shared):
+            return function(block.load(), *shared)
+
+        return super().map_reduce(opened, blocks, *shared)
+
+    def sweep(self, function, blocks, states, *shared):
+        """Return new states of the blocks, and a sum over blocks.
+
+        Parameters
+        ----------
+        function : callable
+            function(block, state, *shared) returns a new state and what is summed.
+        blocks, states : list
+            Blocks with a method `load`, and one state, or None, for each.
+
+        Returns
+        -------
+        states : list
+            What the next sweep takes as its states.
+        total : object
+            Sum in the order of :meth:`LocalRunner.map_reduce`.
+        """
+
+        def add_up(run):
+            kept, total = [], None
+            for block, state in run:
+                state, part = function(block.load(), opened(state), *shared)
+                kept.append(self._keep(state))
+                total = part if total is None else _added(total, part)
+            return kept, total
+
+        pairs = runs(list(zip(blocks, states, strict=True)))
+        kept, total = [], None
+        for states_of_run, part in self.map(add_up, pairs):
+            kept += states_of_run
+            total = part if total is None else _added(total, part)
+        return kept, total
+
+    def gather(self, states):
+        """Yield the states, one after the other."""
+        return (opened(state) for state in states)
+
+    def _keep(self, state):
+        if self._states is None:
+            return state
+        path = Path(self._states.name) / f"{next(self._count)}.npz"
+        return StateFile.write(state, path, self._states)
+
+
+class StateFile:
+    """A state on disk, deleted with the last reference to it.
+
+    Parameters
+    ----------
+    kind : type
+        Class of the state; its attributes are arrays.
+    path : Path
+    """
+
+    def __init__(self, kind, path):
+        self._kind, self.path = kind, Path(path)
+
+    @classmethod
+    def write(cls, state, path, folder=None):
+        """Write a state; with a `folder`, one that is deleted when nobody needs it."""
+        with open(path, "wb") as file:
+            np.savez(file, **vars(state))
+        self = cls(type(state), path)
+        if folder is not None:
+            self._folder = folder  # which lives as long as its last file
+            weakref.finalize(self, Path.unlink, self.path, missing_ok=True)
+        return self
+
+    def load(self):
+        """Return the state."""
+        with np.load(self.path) as arrays:
+            return self._kind(**arrays)
+
+
+def opened(state):
+    """Return a state, read if it is a file."""
+    return state.load() if isinstance(state, StateFile) else state
+
+
+def _added(total, part):
+    total += part
+    return total
