@@ -10,7 +10,7 @@ import numpy as np
 
 MISSING = -1
 CHUNK_CELLS = 2**18
-_SPARSE_BELOW = 0.15  # share of observed cells under which storing pairs is smaller
+SPARSE_BELOW = 0.15  # share of observed cells under which storing pairs is smaller
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +253,7 @@ def resolve_repeats(row, column, scores, weights, shape, aggregate, ids):
 def store(row, column, scores, weights, shape):
     """Return checked unique cells in the storage that is smaller."""
     n_respondents, n_items = shape
-    if len(scores) < _SPARSE_BELOW * n_respondents * n_items:
+    if len(scores) < SPARSE_BELOW * n_respondents * n_items:
         return _sparse_cells(column, row, scores, weights, n_items, n_respondents)
     dense = np.full((n_items, n_respondents), MISSING, dtype=scores.dtype)
     dense[column, row] = scores

@@ -187,6 +187,9 @@ class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
         if self.q_matrix is None:
             shared = self.warm_start or fit is not None
             result = _rotated(result, method or "none", answered, not shared)
+        self._keep_rotated(result, design, fit)
+
+    def _keep_rotated(self, result, design, fit=None):
         items, abilities = result.items, result.abilities
         self.items_, self.respondents_ = items.ids, abilities.ids
         self.item_groups_ = design.group_labels[design.groups]

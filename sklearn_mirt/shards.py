@@ -7,6 +7,7 @@ files that the answers came in.
 """
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,6 +114,77 @@ class ShardedResponses:
         shards = [ShardFile(str(folder / name), len(ids)) for name in told["shards"]]
         return cls(folder, ids, shards, sums, told["counts"])
 
+    @classmethod
+    def from_parquet(
+        cls,
+        source,
+        directory,
+        *,
+        respondent="respondent",
+        item="item",
+        score="score",
+        weight=None,
+        items=None,
+        aggregate=None,
+        n_shards=None,
+    ):
+        """Put a long table of Parquet files, one row per answer, into shards.
+
+        By the workers of the current Dask client, which must all see `source` and
+        `directory`; without one, piece by piece in this process.
+
+        Parameters
+        ----------
+        source : path-like, or list of path-like
+            A folder, searched for ``*.parquet`` at any depth, or files.
+        directory : path-like
+            Folder to make; it appears whole or not at all.
+        respondent, item, score : str
+            Names of the columns. Ids are whole numbers or text.
+        weight : str, default=None
+            Column of weights; a weight of 0 is a missing answer.
+        items : array-like, default=None
+            Item ids, in the order of the result; an answer to any other is an error.
+            Default: those that occur, sorted.
+        aggregate : {None, "mean", "first", "count"}, default=None
+            As in :meth:`ResponseData.from_long`.
+        n_shards : int, default=None
+            Number of shards, at least the number of workers. Default: by the number
+            of answers, 64 from 4 million to 500 million.
+
+        Returns
+        -------
+        data : ShardedResponses
+
+        Raises
+        ------
+        FileExistsError
+            The directory exists.
+        ValueError
+            A file cannot be read or lacks a column; an id is missing; an item is not
+            known; a score is no number in [0, 1]; a respondent answered an item twice
+            and `aggregate` is None. The message names file and row.
+        """
+        from sklearn_mirt.sharding import (
+            Columns,
+            number_of_shards,
+            parquet_pieces,
+            put_into_shards,
+        )
+
+        columns = Columns(respondent, item, score, weight)
+        pieces, n_rows = parquet_pieces(source, columns)
+        put_into_shards(
+            pieces,
+            columns,
+            directory,
+            cluster_map(current_client()),
+            items=items,
+            n_shards=n_shards or number_of_shards(n_rows),
+            aggregate=aggregate,
+        )
+        return cls.open(directory)
+
     @property
     def n_items(self):
         """Return the number of items."""
@@ -148,3 +220,23 @@ def write_manifest(folder, items, shards, sums, counts):
     np.savez(folder / "items.npz", ids=items, weight=sums[0], score=sums[1])
     told = {"format": _FORMAT, "shards": shards, "counts": [int(n) for n in counts]}
     (folder / MANIFEST).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def current_client():
+    """Return the Dask client that is current, or None."""
+    distributed = sys.modules.get("distributed")  # without it there is no client
+    if distributed is None:
+        return None
+    try:
+        return distributed.default_client()
+    except ValueError:
+        return None
+
+
+def cluster_map(client):
+    """Return map(function, values) as a list, over a client or in this process."""
+    if client is None:
+        return lambda function, values: [function(value) for value in values]
+    return lambda function, values: client.gather(
+        client.map(function, values, pure=False)
+    )

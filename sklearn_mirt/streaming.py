@@ -74,6 +74,11 @@ class StreamingRunner(LocalRunner):
             total = part if total is None else _added(total, part)
         return kept, total
 
+    def each(self, function, blocks, states):
+        """Return function(k, block, state) of each block, which stays closed."""
+        places = list(zip(itertools.count(), blocks, states))
+        return list(self.map(lambda place: function(*place), places))
+
     def gather(self, states):
         """Yield the states, one after the other."""
         return (opened(state) for state in states)

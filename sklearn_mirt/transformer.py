@@ -12,6 +12,7 @@ from sklearn_mirt.callbacks import with_callbacks
 from sklearn_mirt.data import ResponseData
 from sklearn_mirt.estimator import BaseMIRT, check_parameters
 from sklearn_mirt.prediction import expected_scores
+from sklearn_mirt.shards import ShardedResponses
 
 
 class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIRT):
@@ -187,7 +188,7 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
 
         Parameters
         ----------
-        X : array-like, DataFrame, sparse matrix or ResponseData
+        X : array-like, DataFrame, sparse matrix, ResponseData or ShardedResponses
             Scores in [0, 1], one row per respondent, one column per item, NaN where
             there is no answer. In a sparse matrix, stored means observed.
         y : None
@@ -210,7 +211,16 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
             A respondent or an item has no answer at all.
         """
         check_parameters(self)
+        if isinstance(X, ShardedResponses):
+            return self._fit_shards(X)
         return self._fit_data(self._read(X, reset=True))
+
+    def _fit_shards(self, X):
+        from sklearn_mirt.sharded_fit import fit_shards
+
+        self.n_features_in_, self._named_items = X.n_items, False
+        self.__dict__.pop("feature_names_in_", None)
+        return fit_shards(self, X)
 
     def transform(self, X):
         """Return the abilities of respondents from their answers to the fitted items.

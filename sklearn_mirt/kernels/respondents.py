@@ -228,7 +228,7 @@ def _hold(operator, block, state, answered, items, task, kernels):
 
 
 def _for_items(operator, omega, kappa, state, answered, logdet):
-    """Sums over the respondents of a block who answered; others have no cells."""
+    """Return sums over the respondents who answered; others have no cells."""
     first, second = packing.moments_with_one(state.mean, state.covariance)
     return (
         operator.sum_by_respondent(omega, second.astype(omega.dtype)),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklearn_mirt.items import ItemParameters
-from sklearn_mirt.kernels import packing
+from sklearn_mirt.kernels import get_kernels, packing
 from sklearn_mirt.kernels.blocks import ItemState, ItemTask
 from sklearn_mirt.kernels.respondents import (
     ShardTask,
@@ -24,10 +24,39 @@ from sklearn_mirt.kernels.respondents import (
 )
 from sklearn_mirt.priors import GroupPrior
 from sklearn_mirt.solvers.base import SolverResult
-from sklearn_mirt.solvers.variational import _Fit, _item_coordinates
+from sklearn_mirt.solvers.variational import (
+    VariationalSolver,
+    _Fit,
+    _item_coordinates,
+)
 
 _SUBSPACE_ITERATIONS = 8
 _OVERSAMPLING = 8
+
+
+class ShardedSolver(VariationalSolver):
+    """The variational fit of a ShardedResponses; settings as of VariationalSolver.
+
+    Parameters
+    ----------
+    runner : StreamingRunner or DaskRunner
+        Where shards are computed.
+    """
+
+    def __init__(self, runner, max_iter, tol, dtype):
+        super().__init__(max_iter, tol, dtype)
+        self.runner = runner
+
+    def solve(self, data, n_dims, design, *, start=None, callback=None):
+        """Return the fit; its abilities are a ShardedAbilities."""
+        with self.runner.running():
+            fit = ShardedFit(
+                data, n_dims, design, get_kernels(), self.runner, self._products(data)
+            )
+            fit.plain_passes = self._plain_passes(data)
+            fit.begin(start)
+            converged = fit.run(self.max_iter, self.tol, callback)
+        return fit.result(converged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +167,7 @@ class ShardedFit(_Fit):
         return StartTask(rate, scale, start)
 
     def _warm_start(self, start):
-        abilities, d = start.abilities, self.n_dims
+        abilities = start.abilities
         return _State(
             abilities.states,
             abilities.inverse,
