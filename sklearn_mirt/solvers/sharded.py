@@ -110,7 +110,7 @@ class ShardedFit(_Fit):
         self.counts = np.bincount(
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
-        self.trace = []
+        self.trace, self.loop = [], None
         self.plain_passes = np.inf
 
     # ------------------------------------------------------------------------- start
