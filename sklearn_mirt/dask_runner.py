@@ -9,6 +9,7 @@ from functools import reduce
 from threadpoolctl import threadpool_limits
 
 from sklearn_mirt.runner import runs
+from sklearn_mirt.streaming import SHARD_RUNS, opened
 
 
 class DaskRunner:
@@ -22,6 +23,8 @@ class DaskRunner:
     Parameters
     ----------
     client : distributed.Client
+    n_runs : int
+        Runs of neighbouring blocks that are added up before they leave the cluster.
 
     Attributes
     ----------
@@ -29,8 +32,8 @@ class DaskRunner:
         What was shared with each worker, times workers, and sums that came back.
     """
 
-    def __init__(self, client):
-        self.client = client
+    def __init__(self, client, n_runs=SHARD_RUNS):
+        self.client, self.n_runs = client, n_runs
         self.bytes_sent = self.bytes_received = 0
 
     @contextmanager
@@ -90,7 +93,7 @@ class DaskRunner:
     def _add_up(self, futures):
         parts = [
             run[0] if len(run) == 1 else self.client.submit(_sum, run, pure=False)
-            for run in runs(futures)
+            for run in runs(futures, self.n_runs)
         ]
         parts = self.client.gather(parts)
         self.bytes_received += sum(_nbytes([part]) for part in parts)
@@ -107,7 +110,7 @@ def _same(shared):
 
 def _compute(function, block, *state, shared):
     with threadpool_limits(limits=1, user_api="blas"):
-        return function(block, *state, *shared)
+        return function(block, *map(opened, state), *shared)
 
 
 def _sum(parts):

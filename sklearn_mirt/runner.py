@@ -10,9 +10,9 @@ from threadpoolctl import threadpool_limits
 _RUNS = 64  # enough for any number of cores to share evenly
 
 
-def runs(blocks):
-    """Return at most 64 runs of neighbouring blocks: the tree that sums follow."""
-    edges = [len(blocks) * k // _RUNS for k in range(_RUNS + 1)]
+def runs(blocks, most=_RUNS):
+    """Return at most `most` runs of neighbouring blocks: the tree that sums follow."""
+    edges = [len(blocks) * k // most for k in range(most + 1)]
     return [blocks[a:b] for a, b in pairwise(edges) if a < b]
 
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from sklearn_mirt.runner import LocalRunner, runs
 
+SHARD_RUNS = 16  # of shards: as many sums leave a cluster in a pass
+
 
 class StreamingRunner(LocalRunner):
     """Threads of this process over blocks that are opened one at a time.
@@ -34,12 +36,15 @@ class StreamingRunner(LocalRunner):
         return list(blocks)
 
     def map_reduce(self, function, blocks, *shared):
-        """Return the sum of function(block, *shared) over opened blocks."""
+        """Return the sum of function(block, *shared) over opened blocks.
 
-        def opened(block, *shared):
-            return function(block.load(), *shared)
+        In the order of :func:`sklearn_mirt.runner.runs`, of at most 16 runs.
+        """
 
-        return super().map_reduce(opened, blocks, *shared)
+        def stateless(block, _, *shared):
+            return None, function(block, *shared)
+
+        return self.sweep(stateless, blocks, [None] * len(blocks), *shared)[1]
 
     def sweep(self, function, blocks, states, *shared):
         """Return new states of the blocks, and a sum over blocks.
@@ -56,7 +61,7 @@ class StreamingRunner(LocalRunner):
         states : list
             What the next sweep takes as its states.
         total : object
-            Sum in the order of :meth:`LocalRunner.map_reduce`.
+            Sum in the order of :meth:`map_reduce`.
         """
 
         def add_up(run):
@@ -67,7 +72,7 @@ class StreamingRunner(LocalRunner):
                 total = part if total is None else _added(total, part)
             return kept, total
 
-        pairs = runs(list(zip(blocks, states, strict=True)))
+        pairs = runs(list(zip(blocks, states, strict=True)), SHARD_RUNS)
         kept, total = [], None
         for states_of_run, part in self.map(add_up, pairs):
             kept += states_of_run
@@ -84,7 +89,7 @@ class StreamingRunner(LocalRunner):
         return (opened(state) for state in states)
 
     def _keep(self, state):
-        if self._states is None:
+        if self._states is None or state is None:
             return state
         path = Path(self._states.name) / f"{next(self._count)}.npz"
         return StateFile.write(state, path, self._states)
