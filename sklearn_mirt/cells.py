@@ -58,6 +58,10 @@ class DenseCells:
             for start in range(0, n_items, step)
         ]
 
+    def answered(self):
+        """Return whether each item has any answer."""
+        return (self.scores != MISSING).any(1)
+
     def take_items(self, index):
         """Return the cells of the items at an index or mask."""
         return DenseCells(
@@ -152,6 +156,10 @@ class SparseCells:
             self.scores[cells],
             None if self.weights is None else self.weights[cells],
         )
+
+    def answered(self):
+        """Return whether each item has any answer."""
+        return np.diff(self.offsets) > 0
 
     def take_items(self, index):
         """Return the cells of the items at an index or mask."""

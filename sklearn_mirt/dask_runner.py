@@ -5,11 +5,12 @@ import operator
 import uuid
 from contextlib import contextmanager
 from functools import reduce
+from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 from sklearn_mirt.runner import runs
-from sklearn_mirt.streaming import SHARD_RUNS, opened
+from sklearn_mirt.streaming import SHARD_RUNS, _Store, opened
 
 
 class DaskRunner:
@@ -74,14 +75,12 @@ class DaskRunner:
         states = self._map(operator.itemgetter(0), pairs)
         return states, self._add_up(self._map(operator.itemgetter(1), pairs))
 
-    def each(self, function, blocks, states):
-        """Return function(k, block, state) of each block, which stays closed."""
-        places = range(len(blocks)), blocks, states
-        return self.client.gather(self._map(function, *places))
-
-    def gather(self, states):
-        """Yield the states, one after the other."""
-        return (self.client.gather(state) for state in states)
+    def store(self, states, folder):
+        """Write the states to a folder; return their :class:`StateFile` each."""
+        store, places = _Store(Path(folder)), range(len(states))
+        return self.client.gather(
+            self._map(_write, [store] * len(states), places, states)
+        )
 
     def _map(self, function, *values, **options):
         return self.client.map(function, *values, pure=False, **options)
@@ -102,6 +101,10 @@ class DaskRunner:
 
 def _load(block):
     return block.load()
+
+
+def _write(store, k, state):
+    return store((k, state))
 
 
 def _same(shared):

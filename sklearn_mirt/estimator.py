@@ -79,6 +79,9 @@ class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
 
     def _fit_data(self, data):
         """Fit checked data and set the fitted attributes."""
+        if self.checkpoint_dir is not None:
+            raise ValueError("checkpoint_dir needs answers in shards: ShardedResponses")
+        self.__dict__.pop("sharded_abilities_", None)
         design = make_design(
             data.items, self.item_groups, self.guessing, self.positive_slopes
         )

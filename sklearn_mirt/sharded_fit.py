@@ -1,22 +1,20 @@
 """Fits answers in shards: items as always, abilities that stay with their shards."""
 
 import warnings
-from dataclasses import dataclass
-from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_mirt.abilities import Abilities
-from sklearn_mirt.atomic import whole_folder
 from sklearn_mirt.callbacks import PassReporter
 from sklearn_mirt.design import make_design
 from sklearn_mirt.exceptions import ResponseDataWarning
-from sklearn_mirt.kernels import packing
 from sklearn_mirt.rotation import apply_rotation, rotation_matrix
+from sklearn_mirt.sharded_abilities import Finish, ShardedAbilities
 from sklearn_mirt.shards import current_client
 from sklearn_mirt.solvers.base import SolverResult
-from sklearn_mirt.streaming import StreamingRunner, opened
+from sklearn_mirt.streaming import StreamingRunner
 
 
 def fit_shards(estimator, data):
@@ -40,7 +38,14 @@ def fit_shards(estimator, data):
     estimator.constant_items_ = data.items[(means == 0) | (means == 1)]
     estimator.n_dims_ = estimator.n_dims
     runner = _runner(estimator, data)
-    solver = ShardedSolver(runner, estimator.max_iter, estimator.tol, estimator.dtype)
+    solver = ShardedSolver(
+        runner,
+        estimator.max_iter,
+        estimator.tol,
+        estimator.dtype,
+        estimator.checkpoint_dir,
+        estimator.warm_start,
+    )
     reporter = PassReporter(estimator, estimator.max_iter)
     result = solver.solve(data, estimator.n_dims, design, callback=reporter)
     estimator.solver_ = solver.name
@@ -126,97 +131,8 @@ def _keep(estimator, data, result, design, runner):
         ),
         design,
     )
-    inverse = np.linalg.inv(M)
-    estimator.sharded_abilities_ = ShardedAbilities(
-        data.shards,
-        stay.states,
-        _Finish(inverse @ stay.inverse, stay.center, nobody.prior_covariance),
-        runner,
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Finish:
-    """Gives the abilities of a shard their last coordinates, and ids."""
-
-    inverse: np.ndarray
-    center: np.ndarray
-    prior_covariance: np.ndarray
-
-    def __call__(self, shard, state):
-        state = opened(state).moved(self.inverse, self.center)
-        mean, covariances = state.mean, packing.unpack(state.covariance)
-        (weight, _), _ = shard.load().sums()
-        silent = weight == 0
-        mean[silent], covariances[silent] = 0.0, self.prior_covariance
-        return Abilities(mean, covariances, self.prior_covariance, shard.ids())
-
-
-@dataclass(frozen=True, eq=False)
-class _Write:
-    finish: _Finish
-    folder: str
-
-    def __call__(self, k, shard, state):
-        import pyarrow.parquet as pq
-
-        table = ability_table(self.finish(shard, state))
-        pq.write_table(table, Path(self.folder) / f"abilities-{k:05d}.parquet")
-        return table.num_rows
-
-
-def ability_table(abilities):
-    """Return abilities as an Arrow table: respondent, ability and error by dimension.
-
-    The columns are `respondent`, `ability_1`, ..., `standard_error_1`, ...
-    """
-    import pyarrow as pa
-
-    columns = {"respondent": abilities.ids}
-    for name, values in (
-        ("ability", abilities.mean),
-        ("standard_error", abilities.standard_errors),
-    ):
-        columns |= {f"{name}_{k + 1}": v for k, v in enumerate(values.T)}
-    return pa.table(columns)
-
-
-class ShardedAbilities:
-    """Abilities of the respondents of a ShardedResponses, where their shards are.
-
-    Attribute `sharded_abilities_` of an estimator that was fitted to shards. With Dask
-    they are in the memory of the workers: write them before the cluster is closed.
-    """
-
-    def __init__(self, shards, states, finish, runner):
-        self._shards, self._states = shards, states
-        self._finish, self._runner = finish, runner
-
-    def __len__(self):
-        """Return the number of shards."""
-        return len(self._shards)
-
-    def __iter__(self):
-        """Yield the :class:`Abilities` of each shard."""
-        states = self._runner.gather(self._states)
-        return map(self._finish, self._shards, states)
-
-    def to_parquet(self, directory):
-        """Write one Parquet file for each shard, each by whoever holds the shard.
-
-        Columns: `respondent`, `ability_1`..., `standard_error_1`...
-
-        Parameters
-        ----------
-        directory : path-like
-            Folder to make; it appears whole or not at all.
-
-        Raises
-        ------
-        FileExistsError
-            The directory exists.
-        """
-        with whole_folder(Path(directory)) as folder:
-            self._runner.each(
-                _Write(self._finish, str(folder)), self._shards, self._states
-            )
+    inverse = np.linalg.inv(M) @ stay.inverse
+    finish = Finish(inverse, stay.center, nobody.prior_covariance)
+    folder = TemporaryDirectory(prefix=".abilities-", dir=data.folder)
+    files = runner.store(stay.states, folder.name)
+    estimator.sharded_abilities_ = ShardedAbilities(data, files, finish, folder)

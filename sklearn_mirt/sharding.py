@@ -9,7 +9,7 @@ that names file and row, and nothing is left behind.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from sklearn_mirt.atomic import whole_folder
 from sklearn_mirt.cells import MISSING, SPARSE_BELOW, resolve_repeats
 from sklearn_mirt.checking import checked_scores, checked_weights
-from sklearn_mirt.shards import write_manifest
+from sklearn_mirt.shards import cluster_map, write_manifest
 
 _PIECE_ROWS = 2**20
 _SHARD_ROWS = 2**23  # they take some 400 MB while they are sorted
@@ -61,6 +61,7 @@ class ParquetPiece:
     path: str
     groups: tuple
     first_row: int
+    number: int
 
     def read(self, names):
         """Return an Arrow table of some columns."""
@@ -78,22 +79,45 @@ class ParquetPiece:
         return f"row {self.first_row + k} of {self.path}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FramePiece:
-    """One partition of a data frame, in memory."""
+    """One partition of a dask DataFrame, delayed or computed."""
 
-    frame: object
+    table: object
     number: int
 
     def read(self, names):
         """Return an Arrow table of some columns."""
         import pyarrow as pa
 
-        return pa.Table.from_pandas(self.frame[names], preserve_index=False)
+        return pa.Table.from_pandas(self.table[names], preserve_index=False)
 
     def name(self, k):
         """Return the place of row k of the piece in words."""
         return f"row {k} of partition {self.number}"
+
+
+class PieceMap:
+    """Maps functions over pieces with something delayed, and over anything else."""
+
+    def __init__(self, client):
+        self._client = client
+
+    def __call__(self, function, values):
+        """Return the list of function(value)."""
+        if not hasattr(getattr(values[0], "table", None), "__dask_graph__"):
+            return cluster_map(self._client)(function, values)
+        import dask
+
+        call = dask.delayed(_with_table)
+        tasks = [call(function, replace(v, table=None), v.table) for v in values]
+        if self._client is not None:
+            return self._client.gather(self._client.compute(tasks))
+        return [task.compute(scheduler="single-threaded") for task in tasks]
+
+
+def _with_table(function, piece, table):
+    return function(replace(piece, table=table))
 
 
 class RepeatedAnswerError(ValueError):
@@ -104,7 +128,7 @@ class RepeatedAnswerError(ValueError):
         self.respondent, self.item = respondent, item
 
 
-def parquet_pieces(source, columns):
+def parquet_pieces(source, names):
     """Return the pieces of a folder of Parquet files, or of some files, and row count.
 
     Raises
@@ -123,17 +147,29 @@ def parquet_pieces(source, columns):
             wrong.append(f"{path} is no Parquet file ({str(error).splitlines()[0]})")
             continue
         present = about.schema.to_arrow_schema().names
-        lacking = [name for name in columns.names() if name not in present]
+        lacking = [name for name in names if name not in present]
         if lacking:
-            wrong.append(f"{path} has no column {lacking[0]!r}; it has {present}")
+            wrong.append(f"{path} has no column {lacking[0]!r}; it has {present[:9]}")
             continue
         n_rows += about.num_rows
-        pieces += _pieces_of(path, about)
+        pieces += _pieces_of(path, about, len(pieces))
     if wrong:
         raise ValueError("; ".join(wrong[:5]) + ("; ..." if len(wrong) > 5 else ""))
     if n_rows == 0:
         raise ValueError(f"There are no answers: {source} has no rows")
     return pieces, n_rows
+
+
+def parquet_names(source):
+    """Return the names of the columns of the first Parquet file of a folder."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    first = _files(source)[0]
+    try:
+        return pq.read_schema(first).names
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(f"{first} is no Parquet file ({error})") from error
 
 
 def _files(source):
@@ -147,7 +183,7 @@ def _files(source):
     return [str(path) for path in found]
 
 
-def _pieces_of(path, about):
+def _pieces_of(path, about, number):
     """Yield runs of row groups of about _PIECE_ROWS rows."""
     groups, rows, first = [], 0, 0
     for k in range(about.num_row_groups):
@@ -155,7 +191,8 @@ def _pieces_of(path, about):
         rows += about.row_group(k).num_rows
         if rows >= _PIECE_ROWS or k == about.num_row_groups - 1:
             if rows:
-                yield ParquetPiece(path, tuple(groups), first)
+                yield ParquetPiece(path, tuple(groups), first, number)
+                number += 1
             groups, first, rows = [], first + rows, 0
 
 
@@ -193,9 +230,8 @@ def put_into_shards(pieces, columns, directory, mapper, *, items, n_shards, aggr
         if items is None:
             found = mapper(_ItemsOf(columns.item), pieces)
             items = np.unique(np.concatenate(found))
-        plan = Plan(columns, _plain_ids(items), n_shards, aggregate, folder)
-        numbered = list(enumerate(pieces))
-        splits = mapper(_Split(plan), numbered)
+        plan = Plan(columns, plain_ids(items), n_shards, aggregate, folder)
+        splits = mapper(_Split(plan), pieces)
         try:
             told = mapper(_Build(plan, splits), list(range(n_shards)))
         except RepeatedAnswerError as error:
@@ -229,17 +265,16 @@ class _ItemsOf:
 
     def __call__(self, piece):
         column = piece.read([self.item]).column(0)
-        return _numpy_ids(column.drop_null().unique(), "item", piece)
+        return distinct_ids(column.drop_null().unique(), "item", piece)
 
 
 @dataclass(frozen=True, eq=False)
 class _Split:
     plan: Plan
 
-    def __call__(self, numbered):
-        number, piece = numbered
+    def __call__(self, piece):
         table = split_table(piece.read(self.plan.columns.names()), piece, self.plan)
-        return _write_split(*table, self.plan.split(number))
+        return _write_split(*table, self.plan.split(piece.number))
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +319,7 @@ def split_table(table, piece, plan):
     columns = plan.columns
     respondent = _encoded(table.column(columns.respondent), "respondent", piece)
     item = _encoded(table.column(columns.item), "item", piece)
-    place = _places(item[1], plan.items)
+    place = places_of(item[1], plan.items)
     code = place[item[0]]
     if np.any(code < 0):
         k = int(np.argmax(code < 0))
@@ -298,7 +333,7 @@ def split_table(table, piece, plan):
         return f"{piece.name(k)} (respondent {_scalar(who)!r}, item {_scalar(what)!r})"
 
     scores = checked_scores(table.column(columns.score).to_pandas(), name)
-    shard = _shard_of(respondent[1], plan.n_shards)[respondent[0]]
+    shard = shard_of(respondent[1], plan.n_shards)[respondent[0]]
     order = np.argsort(shard, kind="stable")
     arrays = {
         "respondent": pa.array(respondent[1]).take(pa.array(respondent[0][order])),
@@ -320,11 +355,11 @@ def _encoded(column, kind, piece):
         k = int(np.argmax(column.is_null().to_numpy()))
         raise ValueError(f"The {kind} id is missing in {piece.name(k)}")
     encoded = column.combine_chunks().dictionary_encode()
-    return encoded.indices.to_numpy(), _numpy_ids(encoded.dictionary, kind, piece)
+    return encoded.indices.to_numpy(), distinct_ids(encoded.dictionary, kind, piece)
 
 
-def _numpy_ids(values, kind, piece):
-    """Distinct ids as an array of integers or of text."""
+def distinct_ids(values, kind, piece):
+    """Return a column of ids as an array of integers or of text."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(values.type):
@@ -339,7 +374,8 @@ def _numpy_ids(values, kind, piece):
     )
 
 
-def _plain_ids(ids):
+def plain_ids(ids):
+    """Return ids as an array of text or of 64-bit integers."""
     ids = np.asarray(ids)
     return ids.astype(str if ids.dtype.kind in "OUS" else np.int64)
 
@@ -348,8 +384,8 @@ def _scalar(value):
     return value.item() if hasattr(value, "item") else value
 
 
-def _places(ids, known):
-    """Place of each id among the known ones, -1 where it is none of them."""
+def places_of(ids, known):
+    """Return the place of each id among the known ones, -1 where it is none."""
     if ids.dtype.kind != known.dtype.kind:
         return np.full(len(ids), -1, dtype=np.int32)
     order = np.argsort(known)
@@ -358,7 +394,7 @@ def _places(ids, known):
     return np.where(known[place] == ids, place, -1).astype(np.int32)
 
 
-def _shard_of(ids, n_shards):
+def shard_of(ids, n_shards):
     """Return the shard of each id: a hash, the same on every machine."""
     from pandas.util import hash_array
 
@@ -414,15 +450,21 @@ def build_shard(splits, k, plan):
         arrays["weights"] = weights
     if len(scores) >= SPARSE_BELOW * shape[0] * shape[1]:
         arrays = _dense(item, code, scores, weights, shape)
-    name = f"shard-{k:05d}.npz"
-    scratch = plan.folder / f"{name}.part"
-    with open(scratch, "wb") as file:
-        np.savez(file, ids=ids, **arrays)
-    os.replace(scratch, plan.folder / name)
+    name = write_shard(plan.folder, k, ids, arrays)
     w = np.ones(len(scores)) if weights is None else weights.astype(np.float64)
     sums = [np.bincount(item, part, len(plan.items)) for part in (w, w * scores)]
     answered = np.count_nonzero(np.diff(offsets))
     return name, *sums, [len(ids), answered, len(scores)]
+
+
+def write_shard(folder, k, ids, arrays):
+    """Write the file of a shard; return its name."""
+    name = f"shard-{k:05d}.npz"
+    scratch = folder / f"{name}.part"
+    with open(scratch, "wb") as file:
+        np.savez(file, ids=ids, **arrays)
+    os.replace(scratch, folder / name)
+    return name
 
 
 def _collect(splits, k):
@@ -440,7 +482,7 @@ def _collect(splits, k):
     encoded = pa.chunked_array(parts["respondent"]).combine_chunks()
     encoded = encoded.dictionary_encode()
     ids = encoded.dictionary.to_numpy(zero_copy_only=False)
-    ids = _plain_ids(ids) if len(ids) else ids.astype(np.int64)
+    ids = plain_ids(ids) if len(ids) else ids.astype(np.int64)
     order = np.argsort(ids)
     rank = np.empty(len(ids), dtype=np.int64)
     rank[order] = np.arange(len(ids))

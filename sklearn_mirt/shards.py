@@ -127,8 +127,9 @@ class ShardedResponses:
         items=None,
         aggregate=None,
         n_shards=None,
+        layout="long",
     ):
-        """Put a long table of Parquet files, one row per answer, into shards.
+        """Put a table in Parquet files into shards.
 
         By the workers of the current Dask client, which must all see `source` and
         `directory`; without one, piece by piece in this process.
@@ -151,6 +152,10 @@ class ShardedResponses:
         n_shards : int, default=None
             Number of shards, at least the number of workers. Default: by the number
             of answers, 64 from 4 million to 500 million.
+        layout : {"long", "wide"}, default="long"
+            One row per answer, or one row per respondent and one column per item. A
+            wide table keeps its rows in their order; `respondent` is its column of
+            ids, None for the place of the row, and all other columns are items.
 
         Returns
         -------
@@ -165,24 +170,112 @@ class ShardedResponses:
             known; a score is no number in [0, 1]; a respondent answered an item twice
             and `aggregate` is None. The message names file and row.
         """
-        from sklearn_mirt.sharding import (
-            Columns,
-            number_of_shards,
-            parquet_pieces,
-            put_into_shards,
-        )
+        from sklearn_mirt import sharding
 
-        columns = Columns(respondent, item, score, weight)
-        pieces, n_rows = parquet_pieces(source, columns)
-        put_into_shards(
+        if layout == "wide":
+            from sklearn_mirt.wide_sharding import put_wide_files
+
+            put_wide_files(source, directory, respondent, cluster_map(current_client()))
+            return cls.open(directory)
+        if layout != "long":
+            raise ValueError(f"layout must be 'long' or 'wide', got {layout!r}")
+        columns = sharding.Columns(respondent, item, score, weight)
+        pieces, n_rows = sharding.parquet_pieces(source, columns.names())
+        sharding.put_into_shards(
             pieces,
             columns,
             directory,
             cluster_map(current_client()),
             items=items,
-            n_shards=n_shards or number_of_shards(n_rows),
+            n_shards=n_shards or sharding.number_of_shards(n_rows),
             aggregate=aggregate,
         )
+        return cls.open(directory)
+
+    @classmethod
+    def from_long(
+        cls,
+        frame,
+        directory,
+        *,
+        respondent="respondent",
+        item="item",
+        score="score",
+        weight=None,
+        items=None,
+        aggregate=None,
+        n_shards=None,
+    ):
+        """Put a dask DataFrame, one row per answer, into shards.
+
+        Parameters
+        ----------
+        frame : dask DataFrame
+            Its partitions are computed up to three times and never gathered.
+        directory, respondent, item, score, weight, items, aggregate, n_shards
+            As in :meth:`from_parquet`.
+
+        Returns
+        -------
+        data : ShardedResponses
+
+        Raises
+        ------
+        FileExistsError, ValueError
+            As :meth:`from_parquet`; the message names partition and row.
+        """
+        from sklearn_mirt import sharding
+
+        columns = sharding.Columns(respondent, item, score, weight)
+        lacking = [name for name in columns.names() if name not in frame.columns]
+        if lacking:
+            raise ValueError(
+                f"There is no column {lacking[0]!r}; there are {list(frame.columns)}"
+            )
+        parts = frame[columns.names()].to_delayed()
+        n_rows = n_shards or int(frame.shape[0].compute())
+        sharding.put_into_shards(
+            [sharding.FramePiece(part, k) for k, part in enumerate(parts)],
+            columns,
+            directory,
+            sharding.PieceMap(current_client()),
+            items=items,
+            n_shards=n_shards or sharding.number_of_shards(n_rows),
+            aggregate=aggregate,
+        )
+        return cls.open(directory)
+
+    @classmethod
+    def from_wide(cls, X, directory, *, items=None):
+        """Put a wide table, one row per respondent, into shards, by runs of rows.
+
+        Parameters
+        ----------
+        X : dask array, dask DataFrame, or array of shape (n_respondents, n_items)
+            Scores in [0, 1], NaN where there is no answer. Each chunk of rows of a
+            dask array, each partition of a dask DataFrame, is one shard. Of any other
+            array, such as a memory map of a .npy file or a zarr array, a run of rows
+            is read at a time.
+        directory : path-like
+            Folder to make; it appears whole or not at all.
+        items : array-like, default=None
+            Item ids; default: columns of a DataFrame, else 0, 1, 2...
+
+        Returns
+        -------
+        data : ShardedResponses
+            Its respondents are 0, 1, 2...
+
+        Raises
+        ------
+        FileExistsError
+            The directory exists.
+        ValueError
+            A score is no number in [0, 1]; the message names the row and the item.
+        """
+        from sklearn_mirt.wide_sharding import put_wide_table
+
+        put_wide_table(X, directory, items, current_client())
         return cls.open(directory)
 
     @property

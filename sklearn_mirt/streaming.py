@@ -2,6 +2,7 @@
 
 import itertools
 import weakref
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -79,24 +80,19 @@ class StreamingRunner(LocalRunner):
             total = part if total is None else _added(total, part)
         return kept, total
 
-    def each(self, function, blocks, states):
-        """Return function(k, block, state) of each block, which stays closed."""
-        places = list(zip(itertools.count(), blocks, states))
-        return list(self.map(lambda place: function(*place), places))
-
-    def gather(self, states):
-        """Yield the states, one after the other."""
-        return (opened(state) for state in states)
+    def store(self, states, folder):
+        """Write the states to a folder; return their :class:`StateFile` each."""
+        return list(self.map(_Store(Path(folder)), list(enumerate(states))))
 
     def _keep(self, state):
         if self._states is None or state is None:
             return state
         path = Path(self._states.name) / f"{next(self._count)}.npz"
-        return StateFile.write(state, path, self._states)
+        return _Scratch.write(state, path).keep(self._states)
 
 
 class StateFile:
-    """A state on disk, deleted with the last reference to it.
+    """A state on disk.
 
     Parameters
     ----------
@@ -109,20 +105,38 @@ class StateFile:
         self._kind, self.path = kind, Path(path)
 
     @classmethod
-    def write(cls, state, path, folder=None):
-        """Write a state; with a `folder`, one that is deleted when nobody needs it."""
+    def write(cls, state, path):
+        """Write a state."""
         with open(path, "wb") as file:
             np.savez(file, **vars(state))
-        self = cls(type(state), path)
-        if folder is not None:
-            self._folder = folder  # which lives as long as its last file
-            weakref.finalize(self, Path.unlink, self.path, missing_ok=True)
-        return self
+        return cls(type(state), path)
 
     def load(self):
         """Return the state."""
         with np.load(self.path) as arrays:
             return self._kind(**arrays)
+
+    def moved(self, folder):
+        """Return the same file after its folder got another name."""
+        return StateFile(self._kind, Path(folder) / self.path.name)
+
+
+class _Scratch(StateFile):
+    """A state on disk that goes with the last reference to it."""
+
+    def keep(self, folder):
+        self._folder = folder  # it must not go before its last file
+        weakref.finalize(self, Path.unlink, self.path, missing_ok=True)
+        return self
+
+
+@dataclass(frozen=True)
+class _Store:
+    folder: Path
+
+    def __call__(self, numbered):
+        k, state = numbered
+        return StateFile.write(opened(state), self.folder / f"state-{k:05d}.npz")
 
 
 def opened(state):

@@ -7,6 +7,7 @@ one place. The change to abilities of mean 0 and average second moment I needs t
 small sums, and is owed to the shards until their next pass.
 """
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.kernels import get_kernels, packing
 from sklearn_mirt.kernels.blocks import ItemState, ItemTask
 from sklearn_mirt.kernels.respondents import (
+    AbilityState,
     ShardTask,
     StartTask,
     gram_of_items,
@@ -24,6 +26,7 @@ from sklearn_mirt.kernels.respondents import (
 )
 from sklearn_mirt.priors import GroupPrior
 from sklearn_mirt.solvers.base import SolverResult
+from sklearn_mirt.solvers.checkpoint import Checkpoint
 from sklearn_mirt.solvers.variational import (
     VariationalSolver,
     _Fit,
@@ -41,11 +44,17 @@ class ShardedSolver(VariationalSolver):
     ----------
     runner : StreamingRunner or DaskRunner
         Where shards are computed.
+    checkpoint_dir : path-like, default=None
+        Folder in which the fit is saved about once a minute, and when it is
+        interrupted.
+    resume : bool
+        Whether to go on from what is saved there.
     """
 
-    def __init__(self, runner, max_iter, tol, dtype):
+    def __init__(self, runner, max_iter, tol, dtype, checkpoint_dir=None, resume=False):
         super().__init__(max_iter, tol, dtype)
         self.runner = runner
+        self.checkpoint_dir, self.resume = checkpoint_dir, resume
 
     def solve(self, data, n_dims, design, *, start=None, callback=None):
         """Return the fit; its abilities are a ShardedAbilities."""
@@ -54,9 +63,25 @@ class ShardedSolver(VariationalSolver):
                 data, n_dims, design, get_kernels(), self.runner, self._products(data)
             )
             fit.plain_passes = self._plain_passes(data)
-            fit.begin(start)
-            converged = fit.run(self.max_iter, self.tol, callback)
+            if self.checkpoint_dir is not None:
+                fit.checkpoint = Checkpoint(self.checkpoint_dir, fit.about())
+            if not (self.resume and fit.resume()):
+                fit.begin(start)
+            converged = self._run(fit, callback)
         return fit.result(converged)
+
+    def _run(self, fit, callback):
+        try:
+            return fit.run(self.max_iter, self.tol, callback)
+        except BaseException as error:
+            if fit.checkpoint is not None:
+                if isinstance(error, KeyboardInterrupt):
+                    fit.checkpoint.save(fit)
+                error.add_note(
+                    f"The last checkpoint is in {self.checkpoint_dir}: a fit with "
+                    "warm_start=True goes on from there"
+                )
+            raise
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +123,8 @@ class ShardedAbilities:
 
 class ShardedFit(_Fit):
     """One fit: as of a table in memory, but for what is computed where."""
+
+    checkpoint = None
 
     def __init__(self, data, n_dims, design, kernels, runner, dtype):
         self.data, self.design, self.n_dims = data, design, n_dims
@@ -176,6 +203,30 @@ class ShardedFit(_Fit):
             packing.pack(start.items.covariances),
             start.prior,
         )
+
+    # ---------------------------------------------------------------------- checkpoints
+
+    def about(self):
+        """Return what another fit must have in common to go on from this one."""
+        design = (self.design.groups, self.design.guessing, self.data.item_score)
+        digest = hashlib.sha256(b"".join(np.asarray(x).tobytes() for x in design))
+        return {
+            "n_dims": self.n_dims,
+            "dtype": str(self.dtype),
+            "n_respondents": self.data.n_respondents,
+            "n_items": self.data.n_items,
+            "n_shards": len(self.shards),
+            "positive_slopes": bool(self.design.positive_slopes),
+            "groups, floors and scores of the items": digest.hexdigest()[:16],
+        }
+
+    def resume(self):
+        """Go to where the fit was saved; return whether it was."""
+        return self.checkpoint.load(self, _State, AbilityState)
+
+    def _before_pass(self):
+        if self.checkpoint is not None:
+            self.checkpoint.watch(self)
 
     # -------------------------------------------------------------------------- passes
 
