@@ -189,6 +189,9 @@ converged_, solver_, n_dims_
                 "ShardedResponses.from_parquet and from_long"
             )
         self.n_features_in_, self.classes_ = 2, np.array([0, 1])
+        self.__dict__.pop("feature_names_in_", None)
+        if is_lazy(X):
+            self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         return fit_shards(self, long_shards(X, y) if is_lazy(X) else X)
 
     def predict_proba(self, X):

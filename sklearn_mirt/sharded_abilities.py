@@ -47,11 +47,12 @@ class ShardedAbilities:
 
     def __init__(self, data, files, finish, folder):
         self.n_respondents, self._shards = data.n_respondents, data.shards
-        self._files, self._finish, self._folder = files, finish, folder
+        self._files, self._finish = files, finish
+        self._alive = folder, data  # their folders go with the last to need them
 
     def __getstate__(self):
-        """Leave the folder with the object that made it."""
-        return vars(self) | {"_folder": None}
+        """Leave the folders with the object that made them."""
+        return vars(self) | {"_alive": None}
 
     def __len__(self):
         """Return the number of shards."""

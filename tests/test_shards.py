@@ -377,11 +377,11 @@ def test_a_checkpoint_needs_shards(tmp_path):
 # ------------------------------------------------------------------------ checkpoints
 
 
-class _Killed(Exception):
+class _KilledError(Exception):
     pass
 
 
-def _killed_in_pass(monkeypatch, n, error=_Killed):
+def _killed_in_pass(monkeypatch, n, error=_KilledError):
     """Let the n-th pass fail half way."""
     passes = iter(range(n + 1))
     original = sharded.ShardedFit._pass
@@ -397,13 +397,13 @@ def _killed_in_pass(monkeypatch, n, error=_Killed):
 
 
 @pytest.mark.parametrize("n", [2, 7, 9, 12])
-@pytest.mark.parametrize("error", [_Killed, KeyboardInterrupt])
+@pytest.mark.parametrize("error", [_KilledError, KeyboardInterrupt])
 def test_a_fit_goes_on_from_its_checkpoint(shards, tmp_path, monkeypatch, n, error):
     options = {"n_dims": 2, "tol": 1e-9, "checkpoint_dir": tmp_path / "saved"}
     monkeypatch.setattr(VariationalSolver, "_plain_passes", lambda self, data: 5)
     whole = MIRTTransformer(2, tol=1e-9).fit(shards)
     assert whole.n_iter_ > 12
-    seconds = 0.0 if error is _Killed else 1e9  # an interrupt saves by itself
+    seconds = 0.0 if error is _KilledError else 1e9  # an interrupt saves by itself
     monkeypatch.setattr(checkpoint, "SECONDS", seconds)
     with monkeypatch.context() as patch:
         _killed_in_pass(patch, n, error)
