@@ -14,9 +14,15 @@ from sklearn_mirt.cells import DenseBlock
 from sklearn_mirt.kernels import packing
 from sklearn_mirt.kernels.blocks import (
     AbilityTables,
+    DenseCellsOperator,
     ItemState,
+    ItemTask,
     PassSums,
-    cells_operator,
+    SparseCellsOperator,
+    centre_cells,
+    column_sums,
+    row_sums,
+    sums_by_respondent,
     weigh_cells,
 )
 from sklearn_mirt.kernels.cpu import solve_gaussian
@@ -76,14 +82,14 @@ class StartTask:
 
     Parameters
     ----------
-    rate, scale : (J,) arrays
-        Mean and standard deviation of the score of each item.
+    rate, inverse : (J,) arrays
+        Mean, and one over standard deviation, of the score of each item.
     vectors : (J, D) array
         theta = Z vectors, Z the standardised answers, 0 where missing.
     """
 
     rate: np.ndarray
-    scale: np.ndarray
+    inverse: np.ndarray
     vectors: np.ndarray
 
 
@@ -117,10 +123,10 @@ def sum_for_items(cells, state, task, kernels):
 def start_respondents(cells, state, start, task, kernels):
     """Return the starting abilities of a shard, and what the items need."""
     parts = [
-        operator.sum_by_item(_standardised(operator, block, start), start.vectors)
-        for block, operator in _operators(cells, kernels, len(start.rate))
+        rows.sum_by_item(_standardised(rows, start, kernels), start.vectors)
+        for _, rows in _operators(cells, kernels, len(start.rate))
     ]
-    mean = np.concatenate(parts)
+    mean = np.concatenate(parts).astype(np.float64)
     variance = packing.pack(0.05 * np.eye(mean.shape[1]))
     state = AbilityState(mean, np.tile(variance, (len(mean), 1)))
     return sum_for_items(cells, state, task, kernels)
@@ -129,46 +135,65 @@ def start_respondents(cells, state, start, task, kernels):
 def gram_of_items(cells, start, kernels):
     """Return Z' Z vectors of the standardised answers Z of a shard, (J, D)."""
     total = 0.0
-    for block, operator in _operators(cells, kernels, len(start.rate)):
-        z = _standardised(operator, block, start)
-        total += operator.sum_by_respondent(z, operator.sum_by_item(z, start.vectors))
+    for _, rows in _operators(cells, kernels, len(start.rate)):
+        z = _standardised(rows, start, kernels)
+        total += rows.sum_by_respondent(z, rows.sum_by_item(z, start.vectors))
     return total
+
+
+class _ByItem:
+    """A value per item goes to the cells of a column, where rows are respondents."""
+
+    def spread(self, values, kernels):
+        """Return one value per item as one value per cell."""
+        if self.dense:
+            return np.broadcast_to(values, self.shape)
+        return values[self._place[1]][None]
+
+
+class _DenseRows(_ByItem, DenseCellsOperator):
+    pass
+
+
+class _SparseRows(_ByItem, SparseCellsOperator):
+    pass
 
 
 def _operators(cells, kernels, n_items):
     for block in cells.blocks(kernels.block_cells):
-        yield block, cells_operator(block, kernels, n_items)
+        if isinstance(block, DenseBlock):
+            yield block, _DenseRows(block, kernels)
+        else:
+            yield block, _SparseRows(block, kernels, n_items)
 
 
-def _of_item(block, values):
-    """One value per item as one value per cell."""
-    if isinstance(block, DenseBlock):
-        return np.broadcast_to(values, block.scores.shape)
-    return values[block.respondents][None]
-
-
-def _standardised(operator, block, start):
-    z = (operator.scores - _of_item(block, start.rate)) / _of_item(block, start.scale)
-    return np.where(operator.scores >= 0, z, 0.0)
+def _standardised(rows, start, kernels):
+    standard = np.empty(rows.shape, dtype=start.vectors.dtype)
+    rate, inverse = (rows.spread(v, kernels) for v in (start.rate, start.inverse))
+    kernels.standardised(rows.scores, rate, inverse, standard)
+    return standard
 
 
 def _over_blocks(step, cells, state, task, kernels):
     """Run `step` on the blocks of a shard in their order and add up the sums."""
     items = task.tables()
+    pass_task = ItemTask(items, items, None, task.floor)
     state = state.moved(task.inverse, task.center)
-    after = AbilityState(state.mean.copy(), state.covariance.copy())
     total = None
     for block, operator in _operators(cells, kernels, len(items.first)):
         here = slice(block.start, block.stop)
-        rows = AbilityState(state.mean[here], state.covariance[here])
-        answered = _answered(block)
-        rows, sums = step(operator, block, rows, answered, items, task, kernels)
-        after.mean[here], after.covariance[here] = rows.mean, rows.covariance
+        part = AbilityState(state.mean[here], state.covariance[here])
+        part, logdet, bound, sums = step(operator, part, pass_task, kernels)
+        state.mean[here], state.covariance[here] = part.mean, part.covariance
+        first, second = packing.moments_with_one(part.mean, part.covariance)
+        answered = _answered(block)  # the others have no cells, and count for nothing
+        groups = [v[answered].sum(0) for v in (first, second, logdet)]
+        sums = PassSums(bound, *sums, *groups)
         if total is None:
             total = sums
         else:
             total += sums
-    return after, total
+    return state, total
 
 
 def _answered(block):
@@ -183,57 +208,29 @@ def _rows(state, dtype):
     return ItemState(first, second.astype(dtype))
 
 
-def _centred(operator, block, rows, items, floor, kernels):
-    """Return kappa and its part of the bound, kappa . eta left out."""
-    kappa = np.empty(operator.shape, dtype=items.first.dtype)
-    scores, weights = operator.scores, operator.weights
-    if floor is None:
-        return kernels.centred_scores(scores, weights, kappa), 0.0
-    logit = operator.square(rows.mean.astype(kappa.dtype), items.first)
-    floor = _of_item(block, floor)
-    return kappa, kernels.knowing_scores(logit, scores, weights, floor, kappa)
-
-
-def _sweep(operator, block, state, answered, items, task, kernels):
-    d = len(task.center)
+def _sweep(cells, state, task, kernels):
+    """Return new abilities, and sums given them; the bound is that of the old."""
+    items, floor = task.abilities, task.floor
+    rows = _rows(state, items.first.dtype)
+    kappa, linear, precision, bound = row_sums(cells, rows, floor, task, kernels)
+    bound += np.vdot(rows.mean, linear)
+    d = state.mean.shape[1]
     n_packed = d * (d + 1) // 2
-    rows = _rows(state, task.dtype)
-    omega, bound = weigh_cells(operator, rows, items, kernels)
-    kappa, gain = _centred(operator, block, rows, items, task.floor, kernels)
-    linear = operator.sum_by_item(kappa, items.first)
-    bound += gain + (rows.mean * linear).sum()
-    precision = operator.sum_by_item(omega, items.second)
     mean, covariance, logdet = solve_gaussian(
         precision[:, :n_packed] + packing.pack(np.eye(d)),
-        linear[:, :d] - precision[:, n_packed:-1],
+        (linear[:, :d] - precision[:, n_packed:-1]).astype(np.float64),
     )
     state = AbilityState(mean, covariance)
-    rows = _rows(state, task.dtype)
-    omega, _ = weigh_cells(operator, rows, items, kernels, with_bound=False)
-    if task.floor is not None:
-        kappa, _ = _centred(operator, block, rows, items, task.floor, kernels)
-    sums = _for_items(operator, omega, kappa, state, answered, logdet)
-    return state, PassSums(bound, *sums)
+    rows = _rows(state, items.first.dtype)
+    return state, logdet, bound, column_sums(cells, kappa, rows, floor, items, kernels)
 
 
-def _hold(operator, block, state, answered, items, task, kernels):
-    rows = _rows(state, task.dtype)
-    omega, bound = weigh_cells(operator, rows, items, kernels)
-    kappa, gain = _centred(operator, block, rows, items, task.floor, kernels)
-    linear = operator.sum_by_item(kappa, items.first)
-    bound += gain + (rows.mean * linear).sum()
+def _hold(cells, state, task, kernels):
+    """Return the abilities as they are, and sums given them."""
+    items = task.abilities
+    rows = _rows(state, items.first.dtype)
+    omega, bound = weigh_cells(cells, rows, items, kernels)
+    kappa, gain = centre_cells(cells, rows, items, task.floor, kernels)
+    bound += gain + np.vdot(rows.mean, cells.sum_by_item(kappa, items.first))
     logdet = np.linalg.slogdet(packing.unpack(state.covariance))[1]
-    sums = _for_items(operator, omega, kappa, state, answered, logdet)
-    return state, PassSums(bound, *sums)
-
-
-def _for_items(operator, omega, kappa, state, answered, logdet):
-    """Return sums over the respondents who answered; others have no cells."""
-    first, second = packing.moments_with_one(state.mean, state.covariance)
-    return (
-        operator.sum_by_respondent(omega, second.astype(omega.dtype)),
-        operator.sum_by_respondent(kappa, first.astype(kappa.dtype)),
-        first[answered].sum(0),
-        second[answered].sum(0),
-        logdet[answered].sum(),
-    )
+    return state, logdet, bound, sums_by_respondent(cells, omega, kappa, rows)

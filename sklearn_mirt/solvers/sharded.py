@@ -27,14 +27,12 @@ from sklearn_mirt.kernels.respondents import (
 from sklearn_mirt.priors import GroupPrior
 from sklearn_mirt.solvers.base import SolverResult
 from sklearn_mirt.solvers.checkpoint import Checkpoint
+from sklearn_mirt.solvers.start import OVERSAMPLING, SUBSPACE_ITERATIONS
 from sklearn_mirt.solvers.variational import (
     VariationalSolver,
     _Fit,
     _item_coordinates,
 )
-
-_SUBSPACE_ITERATIONS = 8
-_OVERSAMPLING = 8
 
 
 class ShardedSolver(VariationalSolver):
@@ -170,17 +168,20 @@ class ShardedFit(_Fit):
         """
         weight, n_items, d = self.data.item_weight, self.data.n_items, self.n_dims
         rate = self.data.item_score / np.maximum(weight, 1e-300)
-        scale = np.sqrt(np.maximum(rate * (1 - rate), 0.01))
+        inverse = 1 / np.sqrt(np.maximum(rate * (1 - rate), 0.01))
         rng = np.random.default_rng(0)
-        vectors = rng.standard_normal((n_items, min(d + _OVERSAMPLING, n_items)))
+        vectors = rng.standard_normal((n_items, min(d + OVERSAMPLING, n_items)))
+
+        def task(vectors):
+            parts = rate, inverse, vectors
+            return StartTask(*(part.astype(self.dtype) for part in parts))
 
         def gram_product(vectors):
-            start = StartTask(rate, scale, vectors)
             return self.runner.map_reduce(
-                gram_of_items, self.shards, start, self.kernels
+                gram_of_items, self.shards, task(vectors), self.kernels
             )
 
-        for _ in range(_SUBSPACE_ITERATIONS):
+        for _ in range(SUBSPACE_ITERATIONS):
             vectors = np.linalg.qr(gram_product(vectors))[0]
         values, turn = np.linalg.eigh(vectors.T @ gram_product(vectors))
         vectors, values = (vectors @ turn)[:, ::-1][:, :d], values[::-1][:d]
@@ -191,7 +192,7 @@ class ShardedFit(_Fit):
         start[:, : len(values)] = np.where(
             spread > 1e-12, vectors / np.where(spread > 0, spread, 1), 0.0
         )
-        return StartTask(rate, scale, start)
+        return task(start)
 
     def _warm_start(self, start):
         abilities = start.abilities
