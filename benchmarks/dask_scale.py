@@ -59,6 +59,12 @@ def timed(step, told):
     print(f"{step}: {told[step]} s, CPU here {time.process_time() - cpu:.1f} s")
 
 
+def cpu_seconds(client):
+    """CPU time so far of this process and of the workers."""
+    workers = {} if client is None else client.run(time.process_time)
+    return time.process_time() + sum(workers.values())
+
+
 def peak_memory(pid="self"):
     """Largest resident set of a process so far, in MB."""
     status = Path(f"/proc/{pid}/status").read_text()
@@ -111,15 +117,14 @@ def run(options, source, told):
         mirt = MIRTTransformer(
             n_dims=2, max_iter=options.max_iter, n_jobs=options.n_jobs, verbose=1
         )
+        before = cpu_seconds(client)
         with timed("fit", told):
             mirt.fit(data)
+        told["CPU seconds of the fit"] = round(cpu_seconds(client) - before, 1)
         with timed("write abilities", told):
             mirt.sharded_abilities_.to_parquet(work / "abilities")
         told["passes"] = mirt.n_iter_
-        runner = mirt.sharded_abilities_._runner
-        told["bytes sent and received"] = [
-            getattr(runner, name, 0) for name in ("bytes_sent", "bytes_received")
-        ]
+        told["bytes moved"] = mirt.bytes_moved_
         told["memory MB"] = {"this process": peak_memory()}
         if client is not None:
             told["memory MB"] |= client.run(peak_memory)

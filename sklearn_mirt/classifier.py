@@ -84,7 +84,7 @@ class MIRTClassifier(LongAnswersMixin, ClassifierMixin, BaseMIRT):
     slopes_, intercepts_, guessing_, item_covariances_, abilities_, \
 ability_covariances_, ability_correlation_, items_, respondents_, item_groups_, \
 groups_, item_prior_means_, item_prior_covariances_, lower_bounds_, n_iter_, \
-converged_, solver_, n_dims_
+converged_, solver_, n_dims_, sharded_abilities_, bytes_moved_
         As in :class:`MIRTTransformer`. Items and respondents are sorted by id.
 
     See Also

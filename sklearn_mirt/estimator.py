@@ -81,7 +81,8 @@ class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
         """Fit checked data and set the fitted attributes."""
         if self.checkpoint_dir is not None:
             raise ValueError("checkpoint_dir needs answers in shards: ShardedResponses")
-        self.__dict__.pop("sharded_abilities_", None)
+        for name in ("sharded_abilities_", "bytes_moved_"):
+            self.__dict__.pop(name, None)
         design = make_design(
             data.items, self.item_groups, self.guessing, self.positive_slopes
         )

@@ -49,6 +49,7 @@ def fit_shards(estimator, data):
     reporter = PassReporter(estimator, estimator.max_iter)
     result = solver.solve(data, estimator.n_dims, design, callback=reporter)
     estimator.solver_ = solver.name
+    estimator.bytes_moved_ = runner.bytes_sent + runner.bytes_received
     _keep(estimator, data, result, design, runner)
     reporter.close()
     if not result.converged:

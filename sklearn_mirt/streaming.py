@@ -25,6 +25,8 @@ class StreamingRunner(LocalRunner):
         states in memory.
     """
 
+    bytes_sent = bytes_received = 0  # to and from other processes
+
     def __init__(self, n_jobs=None, scratch=None):
         super().__init__(n_jobs)
         self._states = None

@@ -123,6 +123,11 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
     converged_ : bool
     solver_ : str
         The solver that was used.
+    sharded_abilities_ : ShardedAbilities
+        Answers in shards only: the abilities, shard by shard, with `find(ids)` and
+        `to_parquet(directory)`; `abilities_` and `respondents_` are empty then.
+    bytes_moved_ : int
+        Answers in shards only: bytes that the fit sent to and got from Dask workers.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if the columns have names.
 
