@@ -25,7 +25,7 @@ from sklearn_mirt.kernels.blocks import (
     sums_by_respondent,
     weigh_cells,
 )
-from sklearn_mirt.kernels.cpu import solve_gaussian
+from sklearn_mirt.kernels.solves_cpu import solve_gaussian
 
 
 @dataclass(frozen=True, eq=False)
