@@ -116,7 +116,7 @@ def test_what_travels_does_not_grow_with_respondents(client, tmp_path):
     assert moved[0] == moved[1]
     # start, 4 passes, the last bound: sums of 16 runs of (J, 6) and (J, 3), 9 numbers
     passes = 6 * 16 * 8 * (20 * 9 + 9)
-    start = 9 * 16 * 8 * 20 * 10  # 8 iterations and one more, of 10 vectors
+    start = 5 * 16 * 8 * 20 * 10  # 4 iterations and one more, of 10 vectors
     assert_allclose(moved[0][1], passes + start, rtol=0.02)
 
 
