@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         compare_scores,
     )
     from sklearn_mirt.selection import InformativeItemSelector
+    from sklearn_mirt.shards import ShardedResponses
     from sklearn_mirt.solvers.design import ExactModel
     from sklearn_mirt.solvers.person_scores import score_respondents
     from sklearn_mirt.solvers.quadrature import ExactSettings, fit_quadrature
@@ -78,6 +79,7 @@ _HOME = {
     "RawMeanScorer": "scoring",
     "ResponseData": "data",
     "RidgeScorer": "scoring",
+    "ShardedResponses": "shards",
     "StratifiedMeanScorer": "scoring",
     "align_fits": "alignment",
     "audit_benchmarks": "audit",
@@ -124,6 +126,7 @@ __all__ = [
     "RawMeanScorer",
     "ResponseData",
     "RidgeScorer",
+    "ShardedResponses",
     "StratifiedMeanScorer",
     "__version__",
     "align_fits",

@@ -1,7 +1,8 @@
-"""Writes files whole or not at all."""
+"""Writes files and folders whole or not at all."""
 
 import os
 import secrets
+import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,3 +58,29 @@ def _new_file(path: Path) -> Path:
         except FileExistsError:
             continue
         return scratch
+
+
+@contextmanager
+def whole_folder(path: Path):
+    """Yield a scratch folder that takes the name `path` if the body succeeds.
+
+    Parameters
+    ----------
+    path : Path
+        Its parents are made.
+
+    Raises
+    ------
+    FileExistsError
+        There is something of that name.
+    """
+    if path.exists():
+        raise FileExistsError(f"{path} is there already; give another folder")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.parent / f".{path.name}-{secrets.token_hex(8)}"
+    scratch.mkdir()
+    try:
+        yield scratch
+        os.rename(scratch, path)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 MISSING = -1
 CHUNK_CELLS = 2**18
-_SPARSE_BELOW = 0.15  # share of observed cells under which storing pairs is smaller
+SPARSE_BELOW = 0.15  # share of observed cells under which storing pairs is smaller
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,10 @@ class DenseCells:
             )
             for start in range(0, n_items, step)
         ]
+
+    def answered(self):
+        """Return whether each item has any answer."""
+        return (self.scores != MISSING).any(1)
 
     def take_items(self, index):
         """Return the cells of the items at an index or mask."""
@@ -152,6 +156,10 @@ class SparseCells:
             self.scores[cells],
             None if self.weights is None else self.weights[cells],
         )
+
+    def answered(self):
+        """Return whether each item has any answer."""
+        return np.diff(self.offsets) > 0
 
     def take_items(self, index):
         """Return the cells of the items at an index or mask."""
@@ -253,7 +261,7 @@ def resolve_repeats(row, column, scores, weights, shape, aggregate, ids):
 def store(row, column, scores, weights, shape):
     """Return checked unique cells in the storage that is smaller."""
     n_respondents, n_items = shape
-    if len(scores) < _SPARSE_BELOW * n_respondents * n_items:
+    if len(scores) < SPARSE_BELOW * n_respondents * n_items:
         return _sparse_cells(column, row, scores, weights, n_items, n_respondents)
     dense = np.full((n_items, n_respondents), MISSING, dtype=scores.dtype)
     dense[column, row] = scores

@@ -10,9 +10,11 @@ from sklearn_mirt.checking import object_array
 from sklearn_mirt.design import known_floors, known_labels
 from sklearn_mirt.estimator import BaseMIRT, check_parameters
 from sklearn_mirt.items import ItemParameters
+from sklearn_mirt.lazy import is_lazy, lazily, long_shards, share_right
 from sklearn_mirt.long import LongAnswersMixin, code_ids, read_answers, read_pairs
 from sklearn_mirt.prediction import expected_cells
 from sklearn_mirt.priors import GroupPrior
+from sklearn_mirt.shards import ShardedResponses
 
 
 class MIRTClassifier(LongAnswersMixin, ClassifierMixin, BaseMIRT):
@@ -67,6 +69,10 @@ class MIRTClassifier(LongAnswersMixin, ClassifierMixin, BaseMIRT):
         Print the lower bound after each pass.
     warm_start : bool, default=False
         Start from the last fit where respondents, items and dimensions are the same.
+        Answers in shards: go on from the checkpoint in `checkpoint_dir`.
+    checkpoint_dir : path-like, default=None
+        Answers in shards: a folder where the fit is saved about once a minute, and when
+        it is interrupted.
     handle_unknown : {"prior", "error"}, default="prior"
         What :meth:`predict_proba` does with ids that the fit has not seen: take the
         population of abilities and the prior of the item's group, or refuse.
@@ -78,7 +84,7 @@ class MIRTClassifier(LongAnswersMixin, ClassifierMixin, BaseMIRT):
     slopes_, intercepts_, guessing_, item_covariances_, abilities_, \
 ability_covariances_, ability_correlation_, items_, respondents_, item_groups_, \
 groups_, item_prior_means_, item_prior_covariances_, lower_bounds_, n_iter_, \
-converged_, solver_, n_dims_
+converged_, solver_, n_dims_, sharded_abilities_, bytes_moved_
         As in :class:`MIRTTransformer`. Items and respondents are sorted by id.
 
     See Also
@@ -113,6 +119,7 @@ converged_, solver_, n_dims_
         random_state=None,
         verbose=0,
         warm_start=False,
+        checkpoint_dir=None,
         handle_unknown="prior",
     ):
         self.n_dims = n_dims
@@ -131,18 +138,22 @@ converged_, solver_, n_dims_
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.checkpoint_dir = checkpoint_dir
         self.handle_unknown = handle_unknown
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Fit the model to answers.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_answers, 2)
-            Respondent id and item id of each answer.
+            Respondent id and item id of each answer. Also :class:`ShardedResponses`,
+            without `y`, or a dask DataFrame: respondents then stay in shards, and
+            `abilities_` are empty; see `sharded_abilities_`.
         y : array-like of shape (n_answers,)
-            Two labels, the larger one for a right answer; or scores in [0, 1].
+            Two labels, the larger one for a right answer; or scores in [0, 1]. With a
+            dask DataFrame a dask Series of scores in [0, 1].
         sample_weight : array-like of shape (n_answers,), default=None
             Weight of each answer, as the number of answers it is the mean of.
 
@@ -164,8 +175,24 @@ converged_, solver_, n_dims_
             A respondent or an item has no answer at all.
         """
         check_parameters(self)
+        if isinstance(X, ShardedResponses) or is_lazy(X):
+            return self._fit_shards(X, y, sample_weight)
         data, self.classes_ = read_answers(self, X, y, sample_weight)
         return self._fit_data(data)
+
+    def _fit_shards(self, X, y, sample_weight):
+        from sklearn_mirt.sharded_fit import fit_shards
+
+        if sample_weight is not None:
+            raise ValueError(
+                "Answers in shards have their weights in a column: see the `weight` of "
+                "ShardedResponses.from_parquet and from_long"
+            )
+        self.n_features_in_, self.classes_ = 2, np.array([0, 1])
+        self.__dict__.pop("feature_names_in_", None)
+        if is_lazy(X):
+            self.feature_names_in_ = np.asarray(X.columns, dtype=object)
+        return fit_shards(self, long_shards(X, y) if is_lazy(X) else X)
 
     def predict_proba(self, X):
         """Return probabilities of a wrong and of a right answer.
@@ -184,13 +211,10 @@ converged_, solver_, n_dims_
             In the order of `classes_`.
         """
         check_is_fitted(self, "slopes_")
+        if is_lazy(X):
+            return lazily(self, "predict_proba", X, 2)
         respondents, items = read_pairs(self, X, reset=False)
-        abilities = self.ability_posteriors_
-        i, unknown = code_ids(respondents, self.respondents_)
-        self._refuse_unknown(unknown, "respondent")
-        if len(unknown):  # all of them are one respondent of whom nothing is known
-            abilities = _with_average(abilities)
-            i = np.minimum(i, len(self.respondents_))
+        i, abilities = self._abilities_of(respondents)
         parameters = self.item_parameters_
         j, unknown = code_ids(items, self.items_)
         self._refuse_unknown(unknown, "item")
@@ -198,6 +222,39 @@ converged_, solver_, n_dims_
             parameters = self._with_priors(parameters, unknown)
         right = expected_cells(parameters, abilities, i, j)
         return np.column_stack([1 - right, right])
+
+    def _abilities_of(self, respondents):
+        """Return the place of each respondent in abilities, and those."""
+        sharded = getattr(self, "sharded_abilities_", None)
+        if sharded is not None:
+            ids, i = np.unique(np.asarray(respondents), return_inverse=True)
+            abilities, known = sharded.find(ids)
+            self._refuse_unknown(ids[~known], "respondent")
+            return i, abilities
+        abilities = self.ability_posteriors_
+        i, unknown = code_ids(respondents, self.respondents_)
+        self._refuse_unknown(unknown, "respondent")
+        if len(unknown):  # all of them are one respondent of whom nothing is known
+            abilities = _with_average(abilities)
+            i = np.minimum(i, len(self.respondents_))
+        return i, abilities
+
+    def score(self, X, y, sample_weight=None):
+        """Return the accuracy of :meth:`predict`.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or dask DataFrame of shape (n_answers, 2)
+        y : array-like or dask Series of shape (n_answers,)
+        sample_weight : array-like of shape (n_answers,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        if is_lazy(X):
+            return share_right(self, X, y)
+        return super().score(X, y, sample_weight)
 
     def _refuse_unknown(self, unknown, kind):
         if len(unknown) and self.handle_unknown == "error":

@@ -79,6 +79,10 @@ class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
 
     def _fit_data(self, data):
         """Fit checked data and set the fitted attributes."""
+        if self.checkpoint_dir is not None:
+            raise ValueError("checkpoint_dir needs answers in shards: ShardedResponses")
+        for name in ("sharded_abilities_", "bytes_moved_"):
+            self.__dict__.pop(name, None)
         design = make_design(
             data.items, self.item_groups, self.guessing, self.positive_slopes
         )
@@ -187,6 +191,9 @@ class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
         if self.q_matrix is None:
             shared = self.warm_start or fit is not None
             result = _rotated(result, method or "none", answered, not shared)
+        self._keep_rotated(result, design, fit)
+
+    def _keep_rotated(self, result, design, fit=None):
         items, abilities = result.items, result.abilities
         self.items_, self.respondents_ = items.ids, abilities.ids
         self.item_groups_ = design.group_labels[design.groups]

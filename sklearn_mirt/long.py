@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from sklearn_mirt.checking import is_missing
 from sklearn_mirt.data import ResponseData
+from sklearn_mirt.lazy import is_lazy, lazily
 
 
 class LongAnswersMixin:
@@ -24,6 +25,8 @@ class LongAnswersMixin:
         -------
         labels : ndarray of shape (n_answers,)
         """
+        if is_lazy(X):
+            return lazily(self, "predict", X)
         right = self.predict_proba(X)[:, 1]
         return self.classes_[(right > 0.5).astype(int)]
 

@@ -10,6 +10,12 @@ from threadpoolctl import threadpool_limits
 _RUNS = 64  # enough for any number of cores to share evenly
 
 
+def runs(blocks, most=_RUNS):
+    """Return at most `most` runs of neighbouring blocks: the tree that sums follow."""
+    edges = [len(blocks) * k // most for k in range(most + 1)]
+    return [blocks[a:b] for a, b in pairwise(edges) if a < b]
+
+
 class LocalRunner:
     """Threads of this process; the block functions release the GIL.
 
@@ -57,9 +63,7 @@ class LocalRunner:
                 total += function(block, *shared)
             return total
 
-        edges = [len(blocks) * k // _RUNS for k in range(_RUNS + 1)]
-        runs = [blocks[a:b] for a, b in pairwise(edges) if a < b]
-        parts = self.map(add_up, runs)
+        parts = self.map(add_up, runs(blocks))
         total = next(parts)
         for part in parts:
             total += part

@@ -11,7 +11,9 @@ from sklearn_mirt.bank import ItemBank, load_item_bank
 from sklearn_mirt.callbacks import with_callbacks
 from sklearn_mirt.data import ResponseData
 from sklearn_mirt.estimator import BaseMIRT, check_parameters
+from sklearn_mirt.lazy import is_lazy, lazily, wide_shards
 from sklearn_mirt.prediction import expected_scores
+from sklearn_mirt.shards import ShardedResponses
 
 
 class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIRT):
@@ -73,6 +75,10 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         Print the lower bound after each pass.
     warm_start : bool, default=False
         Start from the last fit where respondents, items and dimensions are the same.
+        Answers in shards: go on from the checkpoint in `checkpoint_dir`.
+    checkpoint_dir : path-like, default=None
+        Answers in shards: a folder where the fit is saved about once a minute, and when
+        it is interrupted.
 
     Attributes
     ----------
@@ -117,6 +123,11 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
     converged_ : bool
     solver_ : str
         The solver that was used.
+    sharded_abilities_ : ShardedAbilities
+        Answers in shards only: the abilities, shard by shard, with `find(ids)` and
+        `to_parquet(directory)`; `abilities_` and `respondents_` are empty then.
+    bytes_moved_ : int
+        Answers in shards only: bytes that the fit sent to and got from Dask workers.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if the columns have names.
 
@@ -163,6 +174,7 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         random_state=None,
         verbose=0,
         warm_start=False,
+        checkpoint_dir=None,
     ):
         self.n_dims = n_dims
         self.solver = solver
@@ -180,6 +192,7 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.checkpoint_dir = checkpoint_dir
 
     @with_callbacks
     def fit(self, X, y=None):
@@ -189,7 +202,10 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         ----------
         X : array-like, DataFrame, sparse matrix or ResponseData
             Scores in [0, 1], one row per respondent, one column per item, NaN where
-            there is no answer. In a sparse matrix, stored means observed.
+            there is no answer. In a sparse matrix, stored means observed. Also
+            :class:`ShardedResponses`, and dask arrays and wide dask DataFrames: their
+            respondents stay in shards, and `abilities_` are empty; see
+            `sharded_abilities_`.
         y : None
             Ignored.
 
@@ -210,7 +226,20 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
             A respondent or an item has no answer at all.
         """
         check_parameters(self)
+        if isinstance(X, ShardedResponses) or is_lazy(X):
+            return self._fit_shards(X)
         return self._fit_data(self._read(X, reset=True))
+
+    def _fit_shards(self, X):
+        from sklearn_mirt.sharded_fit import fit_shards
+
+        names = getattr(X, "columns", None)
+        data = wide_shards(X) if is_lazy(X) else X
+        self.n_features_in_, self._named_items = data.n_items, names is not None
+        self.__dict__.pop("feature_names_in_", None)
+        if self._named_items:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        return fit_shards(self, data)
 
     def transform(self, X):
         """Return the abilities of respondents from their answers to the fitted items.
@@ -224,8 +253,12 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         Returns
         -------
         abilities : ndarray of shape (n_respondents, n_dims)
-            Posterior means, in prior standard deviations.
+            Posterior means, in prior standard deviations; a dask array if X is a dask
+            collection.
         """
+        if is_lazy(X):
+            check_is_fitted(self, "slopes_")
+            return lazily(self, "transform", X, self.slopes_.shape[1])
         return self.score_abilities(X).mean
 
     def score_abilities(self, X):
@@ -255,6 +288,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         -------
         scores : ndarray of shape (n_respondents, n_items), in [0, 1]
         """
+        if is_lazy(X):
+            return lazily(self, "expected_scores", X, len(self.items_))
         return expected_scores(self.item_parameters_, self.score_abilities(X))
 
     def inverse_transform(self, X):
@@ -302,6 +337,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         from sklearn_mirt.solvers.fold_in import marginal_bounds
 
         check_is_fitted(self, "slopes_")
+        if is_lazy(X):
+            return lazily(self, "score_samples", X)
         data = self._read(X, reset=False)
         return marginal_bounds(
             data,
@@ -324,7 +361,7 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         -------
         score : float
         """
-        return float(np.mean(self.score_samples(X)))
+        return float(self.score_samples(X).mean())
 
     @classmethod
     def from_item_bank(cls, bank, **parameters):

@@ -281,11 +281,11 @@ def sparse_data(values, **options):
     """Data of `values` kept as pairs whatever their density."""
     import sklearn_mirt.cells as cells
 
-    density, cells._SPARSE_BELOW = cells._SPARSE_BELOW, 2
+    density, cells.SPARSE_BELOW = cells.SPARSE_BELOW, 2
     try:
         return ResponseData.from_sparse(stored(values), **options)
     finally:
-        cells._SPARSE_BELOW = density
+        cells.SPARSE_BELOW = density
 
 
 @pytest.mark.parametrize("form", ["coo", "csr", "csc", "lil", "dok"])

@@ -44,11 +44,11 @@ def as_sparse(y, weight):
 
     i, j = np.nonzero(weight > 0)
     X, w = (sparse.coo_array((v[i, j], (i, j)), shape=y.shape) for v in (y, weight))
-    density, cells._SPARSE_BELOW = cells._SPARSE_BELOW, 2
+    density, cells.SPARSE_BELOW = cells.SPARSE_BELOW, 2
     try:
         data = ResponseData.from_sparse(X, weights=w)
     finally:
-        cells._SPARSE_BELOW = density
+        cells.SPARSE_BELOW = density
     assert data.is_sparse
     return data
 

@@ -254,15 +254,15 @@ def sweep(block, before, after, task, kernels):
     """
     cells, here, floor = _enter(block, task, kernels)
     items, new = before.block(here), after.block(here)
-    kappa, linear, precision, bound = _for_items(cells, items, floor, task, kernels)
+    kappa, linear, precision, bound = row_sums(cells, items, floor, task, kernels)
     moved = items.mean @ kernels.asarray(task.carry.T)
     bound += kernels.xp.vdot(moved, linear)
     sums = kernels.update_items(precision, linear, task, here, new)
-    found = _for_abilities(cells, kappa, new, floor, task.abilities, kernels)
+    found = column_sums(cells, kappa, new, floor, task.abilities, kernels)
     return PassSums(bound, *found, *sums)
 
 
-def _for_items(cells, items, floor, task, kernels):
+def row_sums(cells, items, floor, task, kernels):
     """Return kappa, the two sums by item, and the bound but for kappa . eta."""
     owed, abilities = task.owed, task.abilities
     if floor is None and kernels.fuses(cells):
@@ -273,14 +273,14 @@ def _for_items(cells, items, floor, task, kernels):
     return kappa, linear, cells.sum_by_item(omega, abilities.second), bound + gain
 
 
-def _for_abilities(cells, kappa, items, floor, abilities, kernels):
+def column_sums(cells, kappa, items, floor, abilities, kernels):
     """Return the two sums by respondent, given the items."""
     if floor is None and kernels.fuses(cells):
         return kernels.plain_ability_sums(cells.scores, kappa, items, abilities)
     omega, _ = weigh_cells(cells, items, abilities, kernels, with_bound=False)
     if floor is not None:
         kappa, _ = centre_cells(cells, items, abilities, floor, kernels)
-    return _sums_by_respondent(cells, omega, kappa, items)
+    return sums_by_respondent(cells, omega, kappa, items)
 
 
 def sum_for_abilities(block, items, task, kernels):
@@ -292,12 +292,13 @@ def sum_for_abilities(block, items, task, kernels):
     items, abilities = items.block(here), task.abilities
     omega, bound = weigh_cells(cells, items, abilities, kernels)
     kappa, gain = centre_cells(cells, items, abilities, floor, kernels)
-    moment, linear = _sums_by_respondent(cells, omega, kappa, items)
+    moment, linear = sums_by_respondent(cells, omega, kappa, items)
     bound += gain + kernels.xp.vdot(linear, abilities.first)
     return PassSums(bound, moment, linear)
 
 
-def _sums_by_respondent(cells, omega, kappa, items):
+def sums_by_respondent(cells, omega, kappa, items):
+    """Return the sums by respondent of omega E[beta beta'] and kappa E[beta]."""
     first = items.mean.astype(kappa.dtype)
     return (
         cells.sum_by_respondent(omega, items.second),

@@ -71,6 +71,19 @@ class Extrapolation:
         self._points = []
         return state
 
+    def memory(self):
+        """Return all but the landing state, as arrays."""
+        points = np.array(self._points) if self._points else np.empty((0, 0))
+        return {"points": points, "limit": self._limit, "at_limit": self._at_limit}
+
+    @classmethod
+    def recalled(cls, memory):
+        """Return the extrapolation of a memory."""
+        self = cls()
+        self._points = list(memory["points"])
+        self._limit, self._at_limit = float(memory["limit"]), bool(memory["at_limit"])
+        return self
+
 
 def _vector(state):
     parts = (state.mean, state.prior.means, state.prior.covariances)

@@ -5,8 +5,8 @@ import numpy as np
 from sklearn_mirt.kernels.blocks import cells_operator
 
 _EXACT = 500  # respondents up to which the Gram matrix is decomposed in full
-_SUBSPACE_ITERATIONS = 4  # of a start, not of an analysis
-_OVERSAMPLING = 8
+SUBSPACE_ITERATIONS = 4  # of a start, not of an analysis
+OVERSAMPLING = 8
 
 
 def spectral_start(blocks, n_dims, answered, kernels, runner, dtype, rate=None):
@@ -35,8 +35,8 @@ def spectral_start(blocks, n_dims, answered, kernels, runner, dtype, rate=None):
     if n <= _EXACT:
         vectors = np.linalg.eigh(gram_product(np.eye(n)))[1][:, ::-1]
     else:
-        vectors = rng.standard_normal((n, n_dims + _OVERSAMPLING))
-        for _ in range(_SUBSPACE_ITERATIONS):
+        vectors = rng.standard_normal((n, n_dims + OVERSAMPLING))
+        for _ in range(SUBSPACE_ITERATIONS):
             vectors = np.linalg.qr(gram_product(vectors))[0]
         product = gram_product(vectors)
         order = np.linalg.eigh(vectors.T @ product)[1][:, ::-1]

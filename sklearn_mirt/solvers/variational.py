@@ -117,6 +117,19 @@ class _State:
     jumped: bool = False  # extrapolated: items are behind, the bound is not known
 
 
+@dataclass(eq=False)
+class Loop:
+    """Where the loop of a fit stands, beside the state and the trace.
+
+    `kept` is the state of the last bound in the trace, to which a fit returns.
+    """
+
+    jumps: Extrapolation | None
+    n_iter: int = 0
+    kept: object = None
+    learn_prior: bool = True
+
+
 class _Fit:
     """One fit: the constant data, the current state, the trace of the bound."""
 
@@ -137,7 +150,7 @@ class _Fit:
         self.counts = np.bincount(
             design.groups[self.observed], minlength=design.n_groups
         ).astype(np.float64)
-        self.trace = []
+        self.trace, self.loop = [], None
         self.plain_passes = np.inf
 
     # ------------------------------------------------------------------------- start
@@ -201,40 +214,47 @@ class _Fit:
         summit; else it goes on with the prior held, where every step is an exact
         ascent.
         """
-        jumps = Extrapolation() if np.isfinite(self.plain_passes) else None
-        kept, learn_prior, settled = None, True, False
-        for n_iter in range(max_iter):
+        loop, settled = self.loop, False
+        if loop is None:
+            jumps = Extrapolation() if np.isfinite(self.plain_passes) else None
+            loop = self.loop = Loop(jumps)
+        for n_iter in range(loop.n_iter, max_iter):
+            loop.n_iter = n_iter
+            self._before_pass()
             before = self.state
-            bound = self._pass(learn_prior)
+            bound = self._pass(loop.learn_prior)
             if n_iter == 0:
                 continue  # nothing learned yet
             if before.jumped:  # no bound to compare yet
-                jumps.touch_down(self.state)
+                loop.jumps.touch_down(self.state)
                 continue
             if self.trace and bound < self.trace[-1]:
-                if jumps is not None and jumps.landing is not None:
-                    self.state = jumps.undo()
+                if loop.jumps is not None and loop.jumps.landing is not None:
+                    self.state = loop.jumps.undo()
                     continue
-                self.state = kept
-                if not learn_prior or self._last_gain() < _NEAR * self.n_answers:
+                self.state = loop.kept
+                if not loop.learn_prior or self._last_gain() < _NEAR * self.n_answers:
                     return True
-                learn_prior, jumps = False, None
+                loop.learn_prior, loop.jumps = False, None
                 self.trace.pop()  # the next pass finds it again
                 continue
             settled = self._record(bound, tol, callback)
-            kept = before
+            loop.kept = before
             if settled:
                 break
-            if jumps is not None and n_iter >= self.plain_passes:
-                self.state = jumps.propose(self.state)
+            if loop.jumps is not None and n_iter >= self.plain_passes:
+                self.state = loop.jumps.propose(self.state)
         if self.state.jumped:
-            self.state = jumps.undo()
+            self.state = loop.jumps.undo()
         bound = self._evaluate()
         if self.trace and bound < self.trace[-1]:
-            self.state = kept
+            self.state = loop.kept
         else:
             settled = self._record(bound, tol, callback) or settled
         return settled
+
+    def _before_pass(self):
+        """Do what is to be done between passes: nothing."""
 
     def _last_gain(self):
         return self.trace[-1] - self.trace[-2] if len(self.trace) > 1 else np.inf

@@ -1,0 +1,130 @@
+"""Blocks on the workers of a Dask cluster; only sums and small tables travel."""
+
+import copy
+import operator
+import uuid
+from contextlib import contextmanager
+from functools import reduce
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from sklearn_mirt.runner import runs
+from sklearn_mirt.streaming import SHARD_RUNS, _Store, opened
+
+
+class DaskRunner:
+    """The protocol of the local runners over a Dask cluster, with the same sums.
+
+    Blocks are loaded once, each by one worker, neighbours by the same, and stay there,
+    as do the states that belong to them. What a sweep needs, `shared`, is a task of the
+    graph: whatever a lost worker held is computed again from the blocks' files and
+    those tasks, to the same bytes.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    n_runs : int
+        Runs of neighbouring blocks that are added up before they leave the cluster.
+
+    Attributes
+    ----------
+    bytes_sent, bytes_received : int
+        What was shared with each worker, times workers, and sums that came back.
+    """
+
+    def __init__(self, client, n_runs=SHARD_RUNS):
+        self.client, self.n_runs = client, n_runs
+        self.bytes_sent = self.bytes_received = 0
+
+    @contextmanager
+    def running(self):
+        """Nothing to hold: the cluster is running."""
+        yield self
+
+    def persist(self, blocks):
+        """Return futures of the blocks, loaded by the workers."""
+        workers = sorted(self.client.nthreads())
+        if not workers:
+            raise RuntimeError("The Dask cluster has no workers")
+        token = uuid.uuid4().hex
+        return [
+            self.client.submit(
+                _load,
+                block,
+                key=f"shard-{token}-{k}",
+                workers=[workers[k * len(workers) // len(blocks)]],
+                allow_other_workers=True,
+            )
+            for k, block in enumerate(blocks)
+        ]
+
+    def map(self, function, blocks, *shared):
+        """Return futures of function(block, *shared)."""
+        shared = self._share(shared)
+        return self._map(_compute, [function] * len(blocks), blocks, shared=shared)
+
+    def map_reduce(self, function, blocks, *shared):
+        """Return the sum of function(block, *shared), as LocalRunner adds it."""
+        return self._add_up(self.map(function, blocks, *shared))
+
+    def sweep(self, function, blocks, states, *shared):
+        """Return futures of new states, and a sum; as StreamingRunner does."""
+        functions, shared = [function] * len(blocks), self._share(shared)
+        pairs = self._map(_compute, functions, blocks, states, shared=shared)
+        states = self._map(operator.itemgetter(0), pairs)
+        return states, self._add_up(self._map(operator.itemgetter(1), pairs))
+
+    def store(self, states, folder):
+        """Write the states to a folder; return their :class:`StateFile` each."""
+        store, places = _Store(Path(folder)), range(len(states))
+        return self.client.gather(
+            self._map(_write, [store] * len(states), places, states)
+        )
+
+    def _map(self, function, *values, **options):
+        return self.client.map(function, *values, pure=False, **options)
+
+    def _share(self, shared):
+        self.bytes_sent += _nbytes(shared) * len(self.client.nthreads())
+        return self.client.submit(_same, shared, pure=False)
+
+    def _add_up(self, futures):
+        parts = [
+            run[0] if len(run) == 1 else self.client.submit(_sum, run, pure=False)
+            for run in runs(futures, self.n_runs)
+        ]
+        parts = self.client.gather(parts)
+        self.bytes_received += sum(_nbytes([part]) for part in parts)
+        return _sum(parts)
+
+
+def _load(block):
+    return block.load()
+
+
+def _write(store, k, state):
+    return store((k, state))
+
+
+def _same(shared):
+    return shared
+
+
+def _compute(function, block, *state, shared):
+    with threadpool_limits(limits=1, user_api="blas"):
+        return function(block, *map(opened, state), *shared)
+
+
+def _sum(parts):
+    """Add in order, to a copy: the parts may be needed again."""
+    return reduce(operator.iadd, parts[1:], copy.deepcopy(parts[0]))
+
+
+def _nbytes(values):
+    """Bytes of the arrays in values and their attributes."""
+    total = 0
+    for value in values:
+        parts = [value, *getattr(value, "__dict__", {}).values()]
+        total += sum(getattr(part, "nbytes", 0) for part in parts)
+    return total

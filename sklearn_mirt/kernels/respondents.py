@@ -1,0 +1,236 @@
+"""The block functions with the roles exchanged: respondents in runs, items whole.
+
+A shard holds the cells of a run of respondents as `blocks.py` holds those of a run of
+items, the table lying on its side: rows are respondents, columns are items. A pass
+updates the abilities of the shard given the items and returns what the items need, so
+that nothing of the size of the respondents leaves the shard.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklearn_mirt.cells import DenseBlock
+from sklearn_mirt.kernels import packing
+from sklearn_mirt.kernels.blocks import (
+    AbilityTables,
+    DenseCellsOperator,
+    ItemState,
+    ItemTask,
+    PassSums,
+    SparseCellsOperator,
+    centre_cells,
+    column_sums,
+    row_sums,
+    sums_by_respondent,
+    weigh_cells,
+)
+from sklearn_mirt.kernels.solves_cpu import solve_gaussian
+
+
+@dataclass(frozen=True, eq=False)
+class AbilityState:
+    """Posterior of the abilities of a shard: means (n, D), packed covariances."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    def moved(self, inverse, center):
+        """Return the abilities inverse (theta - center)."""
+        return AbilityState(
+            (self.mean - center) @ inverse.T,
+            self.covariance @ packing.congruence(inverse).T,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ShardTask:
+    """What every shard needs in one pass; all of it of the size of the items.
+
+    Parameters
+    ----------
+    mean : (J, K) array
+        E[beta], beta = (a, d), in the coordinates that the abilities move to.
+    covariance : (J, L) array
+        Packed covariances of beta.
+    inverse, center : (D, D) and (D,) arrays
+        Change of coordinates owed to the abilities since the last pass.
+    floor : (J,) array or None
+        Guessing floor; None where there is none at all.
+    dtype : dtype
+        Type of the matrix products.
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    inverse: np.ndarray
+    center: np.ndarray
+    floor: np.ndarray | None
+    dtype: np.dtype
+
+    def tables(self):
+        """Return what the products read of the items."""
+        second = packing.outer(self.mean) + self.covariance
+        doubled = second * packing.multiplicity(self.mean.shape[1])
+        parts = self.mean, second, doubled
+        return AbilityTables(*(part.astype(self.dtype) for part in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class StartTask:
+    """What every shard needs for the starting abilities.
+
+    Parameters
+    ----------
+    rate, inverse : (J,) arrays
+        Mean, and one over standard deviation, of the score of each item.
+    vectors : (J, D) array
+        theta = Z vectors, Z the standardised answers, 0 where missing.
+    """
+
+    rate: np.ndarray
+    inverse: np.ndarray
+    vectors: np.ndarray
+
+
+def sweep_respondents(cells, state, task, kernels):
+    """Update the abilities of a shard, then sum what the items need.
+
+    Parameters
+    ----------
+    cells : DenseCells or SparseCells
+        Respondents along the first axis.
+    state : AbilityState
+        Owed the change of coordinates of `task`.
+    task : ShardTask
+    kernels : Kernels
+
+    Returns
+    -------
+    state : AbilityState
+    sums : PassSums
+        Its bound is that of the state before the pass; `group_first` and `group_second`
+        are sums of E[(theta, 1)] and packed E[(theta, 1)(theta, 1)'].
+    """
+    return _over_blocks(_sweep, cells, state, task, kernels)
+
+
+def sum_for_items(cells, state, task, kernels):
+    """Return the abilities, moved but not updated, and what the items need."""
+    return _over_blocks(_hold, cells, state, task, kernels)
+
+
+def start_respondents(cells, state, start, task, kernels):
+    """Return the starting abilities of a shard, and what the items need."""
+    parts = [
+        rows.sum_by_item(_standardised(rows, start, kernels), start.vectors)
+        for _, rows in _operators(cells, kernels, len(start.rate))
+    ]
+    mean = np.concatenate(parts).astype(np.float64)
+    variance = packing.pack(0.05 * np.eye(mean.shape[1]))
+    state = AbilityState(mean, np.tile(variance, (len(mean), 1)))
+    return sum_for_items(cells, state, task, kernels)
+
+
+def gram_of_items(cells, start, kernels):
+    """Return Z' Z vectors of the standardised answers Z of a shard, (J, D)."""
+    total = 0.0
+    for _, rows in _operators(cells, kernels, len(start.rate)):
+        z = _standardised(rows, start, kernels)
+        total += rows.sum_by_respondent(z, rows.sum_by_item(z, start.vectors))
+    return total
+
+
+class _ByItem:
+    """A value per item goes to the cells of a column, where rows are respondents."""
+
+    def spread(self, values, kernels):
+        """Return one value per item as one value per cell."""
+        if self.dense:
+            return np.broadcast_to(values, self.shape)
+        return values[self._place[1]][None]
+
+
+class _DenseRows(_ByItem, DenseCellsOperator):
+    pass
+
+
+class _SparseRows(_ByItem, SparseCellsOperator):
+    pass
+
+
+def _operators(cells, kernels, n_items):
+    for block in cells.blocks(kernels.block_cells):
+        if isinstance(block, DenseBlock):
+            yield block, _DenseRows(block, kernels)
+        else:
+            yield block, _SparseRows(block, kernels, n_items)
+
+
+def _standardised(rows, start, kernels):
+    standard = np.empty(rows.shape, dtype=start.vectors.dtype)
+    rate, inverse = (rows.spread(v, kernels) for v in (start.rate, start.inverse))
+    kernels.standardised(rows.scores, rate, inverse, standard)
+    return standard
+
+
+def _over_blocks(step, cells, state, task, kernels):
+    """Run `step` on the blocks of a shard in their order and add up the sums."""
+    items = task.tables()
+    pass_task = ItemTask(items, items, None, task.floor)
+    state = state.moved(task.inverse, task.center)
+    total = None
+    for block, operator in _operators(cells, kernels, len(items.first)):
+        here = slice(block.start, block.stop)
+        part = AbilityState(state.mean[here], state.covariance[here])
+        part, logdet, bound, sums = step(operator, part, pass_task, kernels)
+        state.mean[here], state.covariance[here] = part.mean, part.covariance
+        first, second = packing.moments_with_one(part.mean, part.covariance)
+        answered = _answered(block)  # the others have no cells, and count for nothing
+        groups = [v[answered].sum(0) for v in (first, second, logdet)]
+        sums = PassSums(bound, *sums, *groups)
+        if total is None:
+            total = sums
+        else:
+            total += sums
+    return state, total
+
+
+def _answered(block):
+    if isinstance(block, DenseBlock):
+        return (block.scores >= 0).any(1)
+    return np.diff(block.offsets) > 0
+
+
+def _rows(state, dtype):
+    """Moments of (theta, 1) as the products take them."""
+    first, second = packing.moments_with_one(state.mean, state.covariance)
+    return ItemState(first, second.astype(dtype))
+
+
+def _sweep(cells, state, task, kernels):
+    """Return new abilities, and sums given them; the bound is that of the old."""
+    items, floor = task.abilities, task.floor
+    rows = _rows(state, items.first.dtype)
+    kappa, linear, precision, bound = row_sums(cells, rows, floor, task, kernels)
+    bound += np.vdot(rows.mean, linear)
+    d = state.mean.shape[1]
+    n_packed = d * (d + 1) // 2
+    mean, covariance, logdet = solve_gaussian(
+        precision[:, :n_packed] + packing.pack(np.eye(d)),
+        (linear[:, :d] - precision[:, n_packed:-1]).astype(np.float64),
+    )
+    state = AbilityState(mean, covariance)
+    rows = _rows(state, items.first.dtype)
+    return state, logdet, bound, column_sums(cells, kappa, rows, floor, items, kernels)
+
+
+def _hold(cells, state, task, kernels):
+    """Return the abilities as they are, and sums given them."""
+    items = task.abilities
+    rows = _rows(state, items.first.dtype)
+    omega, bound = weigh_cells(cells, rows, items, kernels)
+    kappa, gain = centre_cells(cells, rows, items, task.floor, kernels)
+    bound += gain + np.vdot(rows.mean, cells.sum_by_item(kappa, items.first))
+    logdet = np.linalg.slogdet(packing.unpack(state.covariance))[1]
+    return state, logdet, bound, sums_by_respondent(cells, omega, kappa, rows)
