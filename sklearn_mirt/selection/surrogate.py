@@ -48,6 +48,7 @@ _BOUNDS = (-9.0, 3.0)
 _MAX_RANK = 150
 _MAX_HELD_OUT = 50
 _FOLD_ITERATIONS = 40
+_MAX_FOLD_ITEMS = 8000
 _MIN_RESPONDENTS = 8
 _DEFAULT_SCALES = {"noise": 0.0, "ens": 0.5, "res": -3.0, "bench": -5.0, "rbf": -4.0}
 
@@ -275,10 +276,19 @@ def _rbf_block(model, variance, n_waves=64, seed=0):
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Item model and surrogate parts learned without some training respondents."""
+    """Item model and surrogate parts learned without some training respondents.
+
+    Attributes
+    ----------
+    items : ndarray of int
+        Positions, in the whole bank, of the items of the fold.
+    held_out : ndarray of int
+        Respondents that were left out.
+    """
 
     model: object
     parts: SurrogateParts
+    items: np.ndarray
     held_out: np.ndarray
 
 
@@ -286,7 +296,9 @@ def fit_folds(responses, groups, *, n_folds=4, blocks=DEFAULT_BLOCKS, **fit):
     """Refit the item model and the blocks without each fold of respondents.
 
     Rows are dealt to the folds in turn, so with rows sorted by score each fold spans
-    the range of scores. Items that lose all their answers keep a prior in the fold.
+    the range of scores. Of large banks every k-th item of a group is used: with columns
+    sorted by mean score, a sample of all difficulties. Items that lose all their
+    answers keep a prior in the fold.
 
     Parameters
     ----------
@@ -304,10 +316,32 @@ def fit_folds(responses, groups, *, n_folds=4, blocks=DEFAULT_BLOCKS, **fit):
     folds = []
     for k in range(n_folds):
         train = responses[fold != k]
-        model = fit_bifactor(train, groups, **fit)
+        items = _fold_items(train, responses, groups)
+        train = train[:, items]
+        model = fit_bifactor(train, groups[items], **fit)
         parts = SurrogateParts.from_model(model, train, blocks=blocks)
-        folds.append(Fold(model, parts, np.flatnonzero(fold == k)))
+        folds.append(Fold(model, parts, items, np.flatnonzero(fold == k)))
     return folds
+
+
+def _fold_items(train, responses, groups):
+    """Every k-th item of a group whose mean lies in the range of all items' means.
+
+    A bank is often cleared of items that everyone solves, or no one. An item of such a
+    bank that every respondent left in the fold solves was surely failed by one held
+    out: with it, the fold would look worse than new respondents find the bank. A group
+    without an item inside the range keeps all of them.
+    """
+    means = np.nanmean(responses, axis=0)
+    seen = ~np.isnan(train)
+    mean = np.where(seen, train, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    inside = (mean >= means.min()) & (mean <= means.max())
+    step = -(-len(groups) // _MAX_FOLD_ITEMS)
+    kept = []
+    for g in range(groups.max() + 1):
+        items = np.flatnonzero(groups == g)
+        kept.append((items[inside[items]] if inside[items].any() else items)[::step])
+    return np.sort(np.concatenate(kept))
 
 
 def _likelihood_terms(folds, responses):
@@ -318,7 +352,7 @@ def _likelihood_terms(folds, responses):
         sizes = [block.shape[1] for block in fold.parts.blocks.values()]
         rows = fold.held_out
         step = -(-len(rows) // _MAX_HELD_OUT)
-        held = responses[rows[::step]]
+        held = responses[np.ix_(rows[::step], fold.items)]
         for seen, members in answer_patterns(held):
             inverse = 1.0 / fold.parts.variance[seen]
             r = held[np.ix_(members, seen)] - fold.parts.mean[seen]
