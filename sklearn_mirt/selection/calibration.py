@@ -22,10 +22,11 @@ from sklearn_mirt.selection.strategies import KrigingStrategy, RandomStrategy
 
 __all__ = ["Calibration", "calibrate"]
 
-_SIZES = (0, 10, 40, 160, 640)
-_PRIOR_COUNT = 4.0
+_SIZES = (0, 10, 40, 160, 320)
+# The log factors are a priori within 0.2 of 0; that of the root mean square of n normal
+# ratios has variance 1 / (2 n).
+_PRIOR_COUNT = 0.5 / 0.2**2
 _MIX_PENALTY = 0.2
-_MANY_RESPONDENTS = 100
 _LISTS = (RandomStrategy(), KrigingStrategy())
 
 
@@ -105,12 +106,14 @@ def calibrate(problem, targets, predict):
     mean = (_PRIOR_COUNT + squares.mean(axis=2) * count) / (_PRIOR_COUNT + count)
     typical = [
         [problem.surrogate.target_std(chosen[:n], targets[:, :1])[0] for n in sizes]
-        for chosen in _lists(problem, problem.surrogate, np.arange(len(targets)), sizes[-1])
+        for chosen in _lists(
+            problem, problem.surrogate, np.arange(len(targets)), sizes[-1]
+        )
     ]
-    # A fold has fewer respondents than the whole, and its lists are more optimistic for
-    # it; with 100 of them no longer noticeably so (docs/selection_results.md).
-    optimism = np.clip(len(problem.responses) / _MANY_RESPONDENTS, 0.5, 1.0)
-    return Calibration(sizes, mix, np.sqrt(mean), np.array(typical), float(optimism))
+    # How optimistic chosen lists are falls with the number of respondents, of which the
+    # folds have fewer.
+    optimism = 1.0 - 1.0 / len(problem.folds)
+    return Calibration(sizes, mix, np.sqrt(mean), np.array(typical), optimism)
 
 
 def _mixing_weights(errors):

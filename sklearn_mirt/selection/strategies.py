@@ -19,6 +19,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
+from sklearn_mirt.kernels.cpu import jit
+
 __all__ = [
     "AnchorStrategy",
     "DiscriminationStrategy",
@@ -82,12 +84,13 @@ class _KrigingState:
         self.weights = weights[keep] / np.maximum(prior, 1e-12)
         self.loadings = surrogate.loadings
         self.noise = surrogate.noise
-        self.cross = surrogate.covariance_with(targets)
+        self.cross = np.ascontiguousarray(surrogate.covariance_with(targets))
         self.variance = (self.loadings**2).sum(axis=1) + self.noise
         self.posterior = np.eye(self.loadings.shape[1])
+        self.gain = (self.cross**2 @ self.weights) / self.variance
 
     def gains(self):
-        return (self.cross**2 @ self.weights) / self.variance
+        return self.gain
 
     def add(self, item):
         """Condition everything on the answer to ``item``."""
@@ -95,10 +98,24 @@ class _KrigingState:
         covariance = self.loadings @ u
         covariance[item] += self.noise[item]
         own = covariance[item]
-        self.cross -= np.outer(covariance, self.cross[item] / own)
-        self.variance -= covariance**2 / own
-        np.maximum(self.variance, _MIN_ITEM_VARIANCE, out=self.variance)
+        scaled = self.cross[item] / own
+        state = self.cross, self.variance, self.gain
+        _condition(covariance, scaled, own, self.weights, *state)
         self.posterior -= np.outer(u, u / own)
+
+
+@jit
+def _condition(covariance, scaled, own, weights, cross, variance, gain):
+    """Update covariances with the targets, variances and gains in one pass."""
+    for j in range(len(gain)):
+        c, total = covariance[j], 0.0
+        for t in range(len(weights)):
+            q = cross[j, t] - c * scaled[t]
+            cross[j, t] = q
+            total += weights[t] * q * q
+        v = max(variance[j] - c * c / own, _MIN_ITEM_VARIANCE)
+        variance[j] = v
+        gain[j] = total / v
 
 
 # Sampling -----------------------------------------------------------------------------

@@ -18,8 +18,8 @@ how much the answer to one item tells about another. The columns of ``A`` come i
     One column per group with the items' standard deviations: a shift of the group.
 ``rbf``
     Random Fourier features of the item parameters (Rahimi and Recht 2007): items with
-    like parameters err alike. Without it the group effect takes up that misfit, and
-    group scores suffer when respondents are few.
+    like parameters err alike. Not among the default blocks: chosen items were no better
+    with it (docs/selection_results.md).
 
 Each block has one variance scale, and the noise one more; they are fitted by maximum
 likelihood of training respondents held out of the item model and of the blocks.
@@ -41,7 +41,7 @@ __all__ = [
     "fit_scales",
 ]
 
-DEFAULT_BLOCKS = ("ens", "res", "rbf", "bench")
+DEFAULT_BLOCKS = ("ens", "res", "bench")
 MIN_VARIANCE = 0.02
 _VARIANCE_WEIGHT = 10.0
 _BOUNDS = (-9.0, 3.0)
@@ -325,23 +325,30 @@ def fit_folds(responses, groups, *, n_folds=4, blocks=DEFAULT_BLOCKS, **fit):
 
 
 def _fold_items(train, responses, groups):
-    """Every k-th item of a group whose mean lies in the range of all items' means.
+    """Every k-th item of a group that its fold alone would keep in the bank.
 
-    A bank is often cleared of items that everyone solves, or no one. An item of such a
-    bank that every respondent left in the fold solves was surely failed by one held
-    out: with it, the fold would look worse than new respondents find the bank. A group
-    without an item inside the range keeps all of them.
+    A bank is often cleared of items that nearly everyone solves, or no one. An item of
+    such a bank that every respondent left in the fold solves was surely failed by one
+    held out: with it, the fold would look worse than new respondents find the bank. So
+    an item stays if its mean would lie in the range of all means whatever the answers
+    held out. A group without such an item keeps all of them.
     """
-    means = np.nanmean(responses, axis=0)
-    seen = ~np.isnan(train)
-    mean = np.where(seen, train, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    inside = (mean >= means.min()) & (mean <= means.max())
+    total, count = _sums(responses)
+    right, answered = _sums(train)
+    low, high = (total / count).min(), (total / count).max()
+    wrong = answered - right
+    inside = (right >= low * count - 1e-9) & (wrong >= (1.0 - high) * count - 1e-9)
     step = -(-len(groups) // _MAX_FOLD_ITEMS)
     kept = []
     for g in range(groups.max() + 1):
         items = np.flatnonzero(groups == g)
         kept.append((items[inside[items]] if inside[items].any() else items)[::step])
     return np.sort(np.concatenate(kept))
+
+
+def _sums(responses):
+    """Sum of the scores and number of answers of every item."""
+    return np.nansum(responses, axis=0), (~np.isnan(responses)).sum(axis=0)
 
 
 def _likelihood_terms(folds, responses):
