@@ -154,8 +154,7 @@ def test_held_out_answers_do_not_decide_which_items_a_fold_has():
     X, groups = simulate(32, per_group=8)
     labels = np.unique(groups, return_inverse=True)[1]
     fold = np.arange(32) % 4 == 0
-    # All means lie in [1/8, 7/8]; item 5 is solved by all respondents of the fold and by
-    # no one held out.
+    # All means lie in [1/8, 7/8]; all of the fold solve item 5, no one held out does.
     X = np.where(np.arange(32)[:, None] % 8 == 0, 0.0, X)
     X[np.arange(32) % 8 == 1] = 1.0
     X[:, 5] = ~fold

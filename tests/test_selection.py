@@ -171,6 +171,16 @@ def test_discrimination_takes_the_same_share_of_every_bin(data):
     assert set(order.tolist()) == best
 
 
+def test_discrimination_by_dimension_avoids_items_that_better_respondents_fail(data):
+    X, groups = data
+    turned = np.where(np.arange(48) % 6 == 0, 1.0 - X, X)
+    strategy = DiscriminationStrategy("dimension", n_bins=4)
+    chosen = ranking(turned, groups, n=24, strategy=strategy)
+    assert (chosen % 6 == 0).sum() <= 1
+    size = DiscriminationStrategy("overall", n_bins=4)
+    assert (ranking(turned, groups, n=24, strategy=size) % 6 == 0).sum() >= 2
+
+
 def test_discrimination_tolerates_ties_in_difficulty():
     X = np.tile(np.tril(np.ones((6, 6)))[:, :1], (1, 20))
     X[3:, 5] = 0.0

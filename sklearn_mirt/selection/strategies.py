@@ -33,6 +33,7 @@ __all__ = [
 
 _MIN_ITEM_VARIANCE = 1e-9
 _MIN_CELL_VARIANCE = 1e-4
+_MIN_SLOPE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +173,10 @@ class DiscriminationStrategy(BaseEstimator):
     ----------
     by : {"overall", "dimension"}, default="overall"
         "overall": multidimensional discrimination |a| and difficulty -d / |a|.
-        "dimension": once per dimension and sign of the slope, each with its own bins of
-        -d / a_k; an item's place is its best one.
+        "dimension": once per dimension, by the slope a_k, with its own bins of
+        -d / a_k; an item's place is its best one. Dimensions are those of the item
+        model as fitted, each turned so that its ability rises with the mean score;
+        items that better respondents fail come last.
     per : {"all", "group"}, default="all"
         Bins over all items, or within every group.
     n_bins : int, default=100
@@ -193,29 +196,24 @@ class DiscriminationStrategy(BaseEstimator):
         model = problem.plain_model
         size = np.linalg.norm(model.slopes, axis=1)
         if self.by == "overall":
-            lists = [(size, size > 0)]
+            lists = [size]
         else:
-            lists = [
-                (sign * slope, sign * slope > 0)
-                for slope in model.slopes.T
-                for sign in (1.0, -1.0)
-            ]
+            centred = problem.respondent_means - problem.respondent_means.mean()
+            sign = np.sign(centred @ model.abilities[:, : model.n_dims])
+            lists = list((model.slopes * np.where(sign < 0, -1.0, 1.0)).T)
         place = np.full(len(size), np.inf)
-        for slope, members in lists:
-            difficulty = -model.intercepts / np.where(members, slope, 1.0)
-            for part in self._parts(problem, members):
+        for slope in lists:
+            steep = np.where(slope == 0.0, _MIN_SLOPE, slope)
+            difficulty = -model.intercepts / steep
+            for part in self._parts(problem):
                 own = self._places(difficulty[part], slope[part])
                 place[part] = np.minimum(place[part], own)
         return _FixedOrder(-place)
 
-    def _parts(self, problem, members):
+    def _parts(self, problem):
         if self.per == "all":
-            return [np.flatnonzero(members)] if members.any() else []
-        parts = [
-            np.flatnonzero(members & (problem.groups == g))
-            for g in range(problem.n_groups)
-        ]
-        return [part for part in parts if len(part)]
+            return [np.arange(len(problem.groups))]
+        return [np.flatnonzero(problem.groups == g) for g in range(problem.n_groups)]
 
     def _places(self, difficulty, discrimination):
         """Rank within the bin over the bin's size, bins visited in spread order."""
