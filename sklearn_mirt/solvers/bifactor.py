@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sklearn_mirt.kernels.cpu import CpuKernels, solve_gaussian
+from sklearn_mirt.kernels.cpu import CpuKernels
 from sklearn_mirt.kernels.packing import (
     congruence,
     multiplicity,
@@ -36,6 +36,7 @@ from sklearn_mirt.kernels.packing import (
     pack,
     unpack,
 )
+from sklearn_mirt.kernels.solves_cpu import solve_gaussian
 from sklearn_mirt.solvers.bifactor_model import (
     BifactorModel,
     LocalMoments,
