@@ -19,7 +19,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy.special import expit
+from scipy.stats import spearmanr
 
+from sklearn_mirt import MIRTTransformer
 from sklearn_mirt.budgets import selection_curve
 from sklearn_mirt.selection import InformativeItemSelector
 from sklearn_mirt.selection.problem import Constraints, greedy_ranking
@@ -146,29 +148,69 @@ def run(args):
             print(regime, seed, f"{time.perf_counter() - start:.1f} s", flush=True)
 
 
+def dominant_dimension(mirt, scores):
+    """Return the dimension whose ability follows the mean score most, and its sign."""
+    rho = [np.corrcoef(column, scores)[0, 1] for column in mirt.abilities_.T]
+    k = int(np.argmax(np.abs(rho)))
+    return k, np.sign(rho[k])
+
+
+def most_discriminating(mirt, k, sign, share=0.1, n_bins=100):
+    """Choose as BenchMIRT's item filter does, for one dimension.
+
+    Equal-count bins of the difficulty -d / a_k over all items; of each, the items whose
+    signed slope is at or over the bin's (1 - share) quantile.
+    """
+    slope = sign * mirt.slopes_[:, k]
+    order = np.argsort(-mirt.intercepts_ / mirt.slopes_[:, k], kind="stable")
+    kept = [
+        part[slope[part] >= np.quantile(slope[part], 1.0 - share)]
+        for part in np.array_split(order, min(n_bins, len(order) // 2))
+    ]
+    return np.concatenate(kept)
+
+
+def agreement(mirt, k, X, labels, chosen):
+    """Agreement of a subset with the whole bank on some models."""
+    shown = np.full(X.shape, np.nan)
+    shown[:, chosen] = X[:, chosen]
+    by_benchmark = [
+        np.corrcoef(X[:, part].mean(axis=1), X[:, whole].mean(axis=1))[0, 1]
+        for whole, part in (
+            (labels == label, chosen[labels[chosen] == label])
+            for label in np.unique(labels)
+        )
+        if len(part) and X[:, part].mean(axis=1).std() > 0
+    ]
+    ability, subset = mirt.transform(X)[:, k], mirt.transform(shown)[:, k]
+    return {
+        "score": spearmanr(X[:, chosen].mean(axis=1), X.mean(axis=1))[0],
+        "ability": spearmanr(ability, subset)[0],
+        "benchmark": np.nanmean(by_benchmark),
+    }
+
+
 def same(args):
-    """Rank agreement on the models that the items were chosen from, and on others."""
-    tables = []
+    """Check BenchMIRT's claim on the models the items come from, and on new ones."""
+    rows = []
     for regime in args.regimes:
         X, labels, parts = regime_splits(regime)
         for seed in range(args.splits):
             train, test = parts(seed)
-            for where, held_out in (("same models", train), ("new models", test)):
-                curve = selection_curve(
-                    X,
-                    item_groups=labels,
-                    budgets=(0.1,),
-                    strategies={
-                        "benchmirt": DiscriminationStrategy(),
-                        "random": "random",
-                    },
-                    scorers=("raw_mean",),
-                    cv=[(train, held_out)],
-                    item_filter=ITEM_FILTER,
-                    random_state=seed,
-                )
-                tables.append(curve.assign(split=seed, regime=regime, where=where))
-    pd.concat(tables).to_csv(args.store / "same.csv", index=False)
+            means = np.nanmean(X[train], axis=0)
+            bank = (means > ITEM_FILTER[0]) & (means < ITEM_FILTER[1])
+            full = np.where(np.isnan(X), means, X)[:, bank]
+            mirt = MIRTTransformer(n_dims=2).fit(full[train])
+            k, sign = dominant_dimension(mirt, full[train].mean(axis=1))
+            filtered = most_discriminating(mirt, k, sign)
+            rng = np.random.default_rng(seed)
+            drawn = rng.permutation(bank.sum())[: len(filtered)]
+            for where, models in (("same", train), ("new", test)):
+                for name, chosen in (("benchmirt", filtered), ("random", drawn)):
+                    got = agreement(mirt, k, full[models], labels[bank], chosen)
+                    rows.append({"regime": regime, "split": seed, "where": where})
+                    rows[-1].update(strategy=name, **got)
+    pd.DataFrame(rows).to_csv(args.store / "same.csv", index=False)
 
 
 def timing(args):

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
+from threadpoolctl import threadpool_limits
 
 from sklearn_mirt.scoring import (
     FullScoreRegressor,
@@ -41,6 +42,7 @@ _COUNTS = ("split", "n_items", "bank_size")
 _LOWER_IS_BETTER = {"mae", "group_mae", "detectable_difference"}
 
 
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def selection_curve(
     X,
     *,

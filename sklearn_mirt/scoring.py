@@ -13,6 +13,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from sklearn_mirt.selection.bank import (
     OVERALL,
@@ -31,6 +32,9 @@ __all__ = [
     "StratifiedMeanScorer",
     "compare_scores",
 ]
+
+
+_one_blas_thread = threadpool_limits.wrap(limits=1, user_api="blas")
 
 
 class _Scorer(TransformerMixin, BaseEstimator):
@@ -57,6 +61,7 @@ class _Scorer(TransformerMixin, BaseEstimator):
         """
         return self._learn(read_bank(self, X, self.item_groups))
 
+    @_one_blas_thread
     def _learn(self, bank, problem=None):
         """Fit to a bank, with the models of ``problem`` if they are given."""
         self.bank_ = bank
@@ -66,6 +71,7 @@ class _Scorer(TransformerMixin, BaseEstimator):
         self._fit_bank(problem)
         return self
 
+    @_one_blas_thread
     def predict(self, X, return_std=False):
         """Estimate full-bank scores.
 
@@ -177,8 +183,9 @@ class FullScoreRegressor(_Scorer):
         Group (benchmark) of every item: by item id, or one label per column in order.
         None = one group "all".
     estimator : {"average", "surrogate", "fold_in"}, default="average"
-    blocks : tuple of str, default=("ens", "res", "rbf", "bench")
-        Covariance blocks of the surrogate.
+    blocks : tuple of str, default=("ens", "res", "bench")
+        Covariance blocks of the surrogate; "rbf" may be added
+        (see ``sklearn_mirt.selection.surrogate``).
     calibrate : bool, default=True
         Learn the weight of (a), for "average", and a correction of the standard errors
         by cross-validation over the training respondents (from 8 of them on; see

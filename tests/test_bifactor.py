@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from sklearn_mirt.kernels.packing import unpack
 from sklearn_mirt.solvers import bifactor
 from sklearn_mirt.solvers.bifactor import fit_bifactor
 from sklearn_mirt.solvers.bifactor_model import BifactorModel, jaakkola_weight
@@ -97,14 +98,15 @@ def test_one_pass_equals_the_equations_cell_by_cell():
     for g, block in enumerate(blocks):
         block.beta = rng.normal(size=block.beta.shape)
         block.prior_mean = rng.normal(size=4)
-        beta[groups == g], v[groups == g] = block.beta, block.covariances
+        beta[groups == g], v[groups == g] = block.beta, unpack(block.covariances)
     prior_mean = [block.prior_mean for block in blocks]
     prior_cov = [block.prior_covariance for block in blocks]
     want = naive_sweep(x, groups, beta, v, mean, cov, prior_mean, prior_cov, 2)
     new_mean, new_cov = bifactor._update_abilities(blocks, mean, cov)
     got_beta, got_v = np.zeros((5, 4)), np.zeros((5, 4, 4))
     for g, block in enumerate(blocks):
-        got_beta[groups == g], got_v[groups == g] = block.beta, block.covariances
+        got_beta[groups == g] = block.beta
+        got_v[groups == g] = unpack(block.covariances)
     for got, expected in zip((got_beta, got_v, new_mean, new_cov), want, strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-11)
 

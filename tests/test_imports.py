@@ -122,6 +122,8 @@ MAY_IMPORT = {
         "rotation",
         "solvers",
         "atomic",
+        # one compiled loop of the choice of items
+        "kernels",
     },
     "audit": {
         "audit",

@@ -62,6 +62,12 @@ def ranking(X, groups, n=12, **options):
     return InformativeItemSelector(n, **options).fit(X).ranking_
 
 
+@pytest.fixture(scope="module")
+def base(data):
+    """The default ranking of 20 items."""
+    return ranking(*data, n=20)
+
+
 # The kriging steps, against the covariance matrix written out -------------------------
 
 
@@ -165,6 +171,16 @@ def test_discrimination_takes_the_same_share_of_every_bin(data):
     assert set(order.tolist()) == best
 
 
+def test_discrimination_by_dimension_avoids_items_that_better_respondents_fail(data):
+    X, groups = data
+    turned = np.where(np.arange(48) % 6 == 0, 1.0 - X, X)
+    strategy = DiscriminationStrategy("dimension", n_bins=4)
+    chosen = ranking(turned, groups, n=24, strategy=strategy)
+    assert (chosen % 6 == 0).sum() <= 1
+    size = DiscriminationStrategy("overall", n_bins=4)
+    assert (ranking(turned, groups, n=24, strategy=size) % 6 == 0).sum() >= 2
+
+
 def test_discrimination_tolerates_ties_in_difficulty():
     X = np.tile(np.tril(np.ones((6, 6)))[:, :1], (1, 20))
     X[3:, 5] = 0.0
@@ -192,16 +208,19 @@ def test_order_and_names_do_not_matter(data, strategy):
 def test_a_prefix_is_the_choice_for_a_smaller_budget(data, strategy):
     X, groups = data
     large = ranking(X, groups, n=20, strategy=strategy)
-    for n in (1, 7):
-        small = ranking(X, groups, n=n, strategy=strategy)
-        assert small.tolist() == large[:n].tolist()
+    small = ranking(X, groups, n=7, strategy=strategy)
+    assert small.tolist() == large[:7].tolist()
 
 
 @every_strategy
 def test_all_items_are_all_items(data, strategy):
     X, groups = data
     assert sorted(ranking(X, groups, n=1.0, strategy=strategy)) == list(range(48))
-    assert sorted(ranking(X, groups, n=48, strategy=strategy)) == list(range(48))
+
+
+def test_all_items_as_a_count(data):
+    order = ranking(*data, n=48, strategy="random")
+    assert sorted(order) == list(range(48))
 
 
 @every_strategy
@@ -233,9 +252,9 @@ def test_equal_items_are_taken_by_position():
 # Constraints --------------------------------------------------------------------------
 
 
-def test_include_opens_the_ranking_and_exclude_stays_out(data):
+def test_include_opens_the_ranking_and_exclude_stays_out(data, base):
     X, groups = data
-    best = ranking(X, groups)
+    best = base[:12]
     order = ranking(X, groups, include=[40, 3], exclude=best[:2])
     assert order[:2].tolist() == [40, 3]
     assert not np.isin(best[:2], order).any()
@@ -261,9 +280,9 @@ def test_quotas_bound_the_groups_at_every_budget(data):
     assert small.tolist() == order[:6].tolist()
 
 
-def test_random_share_spreads_over_the_ranking(data):
+def test_random_share_spreads_over_the_ranking(data, base):
     X, groups = data
-    plain, mixed = ranking(X, groups), ranking(X, groups, random_share=0.25)
+    plain, mixed = base[:12], ranking(X, groups, random_share=0.25)
     assert mixed[:3].tolist() == plain[:3].tolist()
     other = ranking(X, groups, random_share=0.25, random_state=5)
     assert mixed[3] != other[3]
@@ -271,22 +290,35 @@ def test_random_share_spreads_over_the_ranking(data):
     assert everything.tolist() == ranking(X, groups, n=48, strategy="random").tolist()
 
 
-def test_costs_turn_the_choice_to_cheap_items(data):
+def test_costs_turn_the_choice_to_cheap_items(data, base):
     X, groups = data
-    best = ranking(X, groups)[0]
+    best = base[:12][0]
     costs = np.ones(48)
     costs[best] = 1000.0
     assert best not in ranking(X, groups, costs=costs)
     order = ranking(X, groups, n=None, costs=np.full(48, 2.0), max_cost=11.0)
-    assert order.tolist() == ranking(X, groups, n=5).tolist()
+    assert order.tolist() == base[:5].tolist()
 
 
-def test_own_target_weights_move_the_choice(data):
+def test_items_that_do_not_fit_are_skipped(data):
+    X, groups = data
+    costs = np.random.default_rng(0).uniform(1.0, 9.0, 48)
+    order = ranking(X, groups, n=None, costs=costs, max_cost=30.0)
+    left = 30.0 - costs[order].sum()
+    assert 0.0 <= left < np.delete(costs, order).min()
+    assert ranking(X, groups, n=4, costs=costs, max_cost=30.0).tolist() == (
+        order[:4].tolist()
+    )
+    tenths = ranking(X, groups, n=None, costs=np.full(48, 0.1), max_cost=1.0)
+    assert len(tenths) == 10
+
+
+def test_own_target_weights_move_the_choice(data, base):
     X, groups = data
     only_b = ranking(X, groups, target_weights={"b": 1.0})
     own = ranking(X, groups, target_weights=(groups == "b") / 16)
     assert only_b.tolist() == own.tolist()
-    assert (groups[only_b] == "b").sum() > (groups[ranking(X, groups)] == "b").sum()
+    assert (groups[only_b] == "b").sum() > (groups[base[:12]] == "b").sum()
 
 
 def test_a_strategy_of_your_own(data):
@@ -338,6 +370,10 @@ def test_a_strategy_of_your_own(data):
         ({"costs": np.zeros(48)}, "positive"),
         ({"max_cost": 3.0}, "max_cost needs costs"),
         ({"costs": np.ones(48), "max_cost": 1.0, "include": [0, 1]}, "cost 2"),
+        (
+            {"costs": np.ones(48), "max_cost": 2.0, "quotas": {"b": (3, 9)}},
+            "max_cost=2 is too small for the smallest quota of group.*'b'",
+        ),
         ({"item_groups": ["a", "b"]}, "one label for each of 48"),
         ({"item_groups": {0: "a"}}, "no group for 47 item"),
     ],
@@ -417,9 +453,9 @@ def test_few_respondents_use_typical_scales(data):
     assert len(ranking(X[:5], groups)) == 12
 
 
-def test_read_only_and_other_types(data):
+def test_read_only_and_other_types(data, base):
     X, groups = data
-    want = ranking(X, groups).tolist()
+    want = base[:12].tolist()
     frozen = np.asfortranarray(X.astype(np.int8))
     frozen.setflags(write=False)
     assert ranking(frozen, groups).tolist() == want

@@ -16,15 +16,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sklearn_mirt.selection.bank import score_targets
 from sklearn_mirt.selection.problem import Constraints, greedy_ranking
 from sklearn_mirt.selection.strategies import KrigingStrategy, RandomStrategy
 
 __all__ = ["Calibration", "calibrate"]
 
-_SIZES = (0, 10, 40, 160, 640)
-_PRIOR_COUNT = 4.0
+_SIZES = (0, 10, 40, 160, 320)
+# The log factors are a priori within 0.2 of 0; that of the root mean square of n normal
+# ratios has variance 1 / (2 n).
+_PRIOR_COUNT = 0.5 / 0.2**2
 _MIX_PENALTY = 0.2
-_MANY_RESPONDENTS = 100
 _LISTS = (RandomStrategy(), KrigingStrategy())
 
 
@@ -42,15 +44,12 @@ class Calibration:
         Kind of list (random, kriging), length, and score (overall, groups).
     typical : ndarray of shape (2, n_sizes)
         Uncorrected standard error of the overall score for such lists.
-    optimism : float
-        Share of the (log) factor between the kinds of lists that is applied.
     """
 
     sizes: np.ndarray
     mix: np.ndarray
     factors: np.ndarray
     typical: np.ndarray
-    optimism: float = 1.0
 
     def surrogate_weight(self, n_seen):
         """Return the weight of the surrogate for ``n_seen`` observed items."""
@@ -65,9 +64,8 @@ class Calibration:
         x, grid = np.log1p(n_seen), np.log1p(self.sizes)
         loose, tight = (np.interp(x, grid, row) for row in self.typical)
         chosen = np.clip((loose - std[0]) / max(loose - tight, 1e-12), 0.0, 1.0)
-        weight = self.optimism * chosen
         logs = (
-            np.log(self.factors[0]) * (1.0 - weight) + np.log(self.factors[1]) * weight
+            np.log(self.factors[0]) * (1.0 - chosen) + np.log(self.factors[1]) * chosen
         )
         overall, groups = (np.exp(np.interp(x, grid, column)) for column in logs.T)
         return std * np.r_[overall, np.full(len(std) - 1, groups)]
@@ -89,8 +87,9 @@ def calibrate(problem, targets, predict):
     -------
     calibration : Calibration
     """
-    sizes = np.array([n for n in _SIZES if n <= len(targets) // 2])
-    parts = [_fold_errors(problem, f, targets, sizes, predict) for f in problem.folds]
+    smallest = min(len(fold.items) for fold in problem.folds)
+    sizes = np.array([n for n in _SIZES if n <= smallest // 2])
+    parts = [_fold_errors(problem, f, sizes, predict) for f in problem.folds]
     errors = np.concatenate([error for error, _ in parts], axis=3)
     std = np.concatenate([spread for _, spread in parts], axis=2)
     mix = _mixing_weights(errors)
@@ -103,12 +102,11 @@ def calibrate(problem, targets, predict):
     mean = (_PRIOR_COUNT + squares.mean(axis=2) * count) / (_PRIOR_COUNT + count)
     typical = [
         [problem.surrogate.target_std(chosen[:n], targets[:, :1])[0] for n in sizes]
-        for chosen in _lists(problem, problem.surrogate, targets, sizes[-1])
+        for chosen in _lists(
+            problem, problem.surrogate, np.arange(len(targets)), sizes[-1]
+        )
     ]
-    # A fold has fewer respondents than the whole, and its lists are more optimistic for
-    # it; with 100 of them no longer noticeably so (docs/selection_results.md).
-    optimism = np.clip(len(problem.responses) / _MANY_RESPONDENTS, 0.5, 1.0)
-    return Calibration(sizes, mix, np.sqrt(mean), np.array(typical), float(optimism))
+    return Calibration(sizes, mix, np.sqrt(mean), np.array(typical))
 
 
 def _mixing_weights(errors):
@@ -132,19 +130,25 @@ def _mixing_weights(errors):
     return np.clip(weights, 0.5, 1.0)
 
 
-def _lists(problem, surrogate, targets, n_items):
-    """Return a random list and a kriging list under a surrogate."""
-    free = Constraints.none(len(targets), problem.n_groups)
-    weights = np.zeros(targets.shape[1])
+def _lists(problem, surrogate, items, n_items):
+    """Return a random list and a kriging list of some items under a surrogate."""
+    groups, n_groups = problem.groups[items], problem.n_groups
+    weights = np.zeros(1 + n_groups)
     weights[0] = 1.0
     task = replace(
-        problem, targets=targets, target_weights=weights, n_items=max(int(n_items), 1)
+        problem,
+        responses=problem.responses[:, items],
+        groups=groups,
+        targets=score_targets(groups, n_groups),
+        target_weights=weights,
+        n_items=max(int(n_items), 1),
     )
     task.__dict__["surrogate"] = surrogate
+    free = Constraints.none(len(items), n_groups)
     return [greedy_ranking(task, strategy, free) for strategy in _LISTS]
 
 
-def _fold_errors(problem, fold, targets, sizes, predict):
+def _fold_errors(problem, fold, sizes, predict):
     """Errors of both estimators, and standard errors, for held-out respondents.
 
     Returns
@@ -153,11 +157,12 @@ def _fold_errors(problem, fold, targets, sizes, predict):
     std : ndarray of shape (n_lists, n_sizes, n_held_out, n_targets)
     """
     surrogate = fold.parts.assemble(problem.scales)
-    answers = problem.responses[fold.held_out]
+    targets = score_targets(problem.groups[fold.items], problem.n_groups)
+    answers = problem.responses[np.ix_(fold.held_out, fold.items)]
     known = np.where(np.isnan(answers), fold.parts.mean, answers)
     shape = (len(_LISTS), len(sizes), len(answers), targets.shape[1])
     errors, std = np.empty((2, *shape)), np.empty(shape)
-    for k, chosen in enumerate(_lists(problem, surrogate, targets, sizes[-1])):
+    for k, chosen in enumerate(_lists(problem, surrogate, fold.items, sizes[-1])):
         for s, n in enumerate(sizes):
             shown = np.full(answers.shape, np.nan)
             shown[:, chosen[:n]] = known[:, chosen[:n]]

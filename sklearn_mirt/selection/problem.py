@@ -19,6 +19,7 @@ __all__ = ["Constraints", "SelectionProblem", "greedy_ranking"]
 
 MIN_FOR_SCALES = 8
 _MIN_FOR_FOLDS = 4
+_COST_TOLERANCE = 1e-9  # ten costs of 0.1 fit in 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,7 @@ class Constraints:
         Quotas. The lowest ones are met first, right after ``first``.
     costs : ndarray of shape (n_items,) or None
     max_cost : float
-        The list stops before the item that would pass it.
+        Items that would pass it are skipped.
     random_share : float
         Share of the list, evenly spread over it, that is drawn at random.
     """
@@ -166,15 +167,19 @@ class _Progress:
     constraints: Constraints
     free: np.ndarray = field(init=False)
     taken: np.ndarray = field(init=False)
+    left: float = field(init=False)
     ranking: list = field(default_factory=list)
 
     def __post_init__(self):
         self.free = self.constraints.allowed.copy()
         self.taken = np.zeros(len(self.constraints.lowest), int)
+        self.left = self.constraints.max_cost * (1.0 + _COST_TOLERANCE)
 
     def candidates(self):
         """Items that may come next."""
         limits, groups = self.constraints, self.problem.groups
+        if limits.costs is not None:
+            self.free &= limits.costs <= self.left
         needy = self.taken < limits.lowest
         open_groups = needy if needy.any() else self.taken < limits.highest
         mask = self.free & open_groups[groups]
@@ -185,6 +190,8 @@ class _Progress:
     def take(self, item):
         self.free[item] = False
         self.taken[self.problem.groups[item]] += 1
+        if self.constraints.costs is not None:
+            self.left -= self.constraints.costs[item]
         self.ranking.append(item)
 
     def draw_due(self):
@@ -197,9 +204,11 @@ class _Progress:
 def greedy_ranking(problem, strategy, constraints):
     """Rank items by taking, step by step, the allowed one with the largest gain.
 
-    Gains are divided by the costs when the strategy says so. The first of equal items
-    wins. Nothing depends on ``problem.n_items`` but the length of the list, so a prefix
-    is the answer to a smaller budget (for strategies that do not look at it either).
+    Gains are divided by the costs when the strategy says so; an item that costs more
+    than what is left is skipped, and the list ends when none fits. The first of equal
+    items wins. Nothing depends on ``problem.n_items`` but the length of the list, so a
+    prefix is the answer to a smaller number of items at the same ``max_cost`` (for
+    strategies that do not look at it either).
 
     Parameters
     ----------
@@ -218,15 +227,10 @@ def greedy_ranking(problem, strategy, constraints):
     state = strategy.begin(problem)
     draws = problem.random().random(len(problem.groups))
     per_cost = getattr(strategy, "per_cost", False) and constraints.costs is not None
-    spent = 0.0
     while len(progress.ranking) < problem.n_items:
         item = _next_item(progress, state, draws, per_cost)
         if item is None:
             break
-        if constraints.costs is not None:
-            spent += constraints.costs[item]
-            if spent > constraints.max_cost:
-                break
         progress.take(item)
         if len(progress.ranking) < problem.n_items:
             state.add(item)

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from sklearn_mirt.selection.bank import (
     OVERALL,
@@ -60,7 +61,8 @@ class InformativeItemSelector(SelectorMixin, BaseEstimator):
         Cost of every item (tokens, seconds), positive. Strategies with an additive
         criterion divide the gain by it.
     max_cost : float, default=None
-        Largest total cost; the ranking stops before the item that would pass it.
+        Largest total cost; an item that would pass it is skipped, cheaper ones after it
+        may still fit.
     n_dims : int, default=2
         General abilities of the item model.
     random_state : int, RandomState instance or None, default=None
@@ -71,8 +73,9 @@ class InformativeItemSelector(SelectorMixin, BaseEstimator):
     ----------
     ranking_ : ndarray of int
         Columns of the chosen items, the most useful first: its first n entries are the
-        choice for a budget of n. (Not one rank per column as in some of scikit-learn's
-        selectors.)
+        choice for n items at the same ``max_cost`` (a smaller ``max_cost`` may skip
+        other items: fit anew). Not one rank per column as in some of scikit-learn's
+        selectors.
     support_ : ndarray of bool of shape (n_features,)
     items_ : ndarray of shape (n_features,)
         Column names, or positions without names.
@@ -128,6 +131,7 @@ class InformativeItemSelector(SelectorMixin, BaseEstimator):
         self.n_dims = n_dims
         self.random_state = random_state
 
+    @threadpool_limits.wrap(limits=1, user_api="blas")  # many small matrices
     def fit(self, X, y=None):
         """Rank the items.
 
@@ -162,6 +166,7 @@ class InformativeItemSelector(SelectorMixin, BaseEstimator):
             seed=self._seed(),
         )
         ranking = greedy_ranking(problem, strategy, constraints)
+        _check_quotas_met(bank, constraints, ranking)
         self.bank_, self.problem_ = bank, problem
         self.items_, self.groups_ = bank.ids, bank.labels
         self.ranking_ = bank.columns[ranking]
@@ -354,3 +359,14 @@ class InformativeItemSelector(SelectorMixin, BaseEstimator):
         if not limit > 0:
             raise ValueError(f"max_cost must be positive; got {limit}.")
         return costs[bank.columns], float(limit)
+
+
+def _check_quotas_met(bank, constraints, ranking):
+    """Raise if ``max_cost`` left no room for the smallest quotas."""
+    counts = np.bincount(bank.groups[ranking], minlength=bank.n_groups)
+    short = counts < constraints.lowest
+    if short.any():
+        raise ValueError(
+            f"max_cost={constraints.max_cost:g} is too small for the smallest quota of "
+            f"group(s) {some(bank.labels[short])}."
+        )

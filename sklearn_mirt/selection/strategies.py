@@ -19,6 +19,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
+from sklearn_mirt.kernels.compiling import jit
+
 __all__ = [
     "AnchorStrategy",
     "DiscriminationStrategy",
@@ -31,6 +33,7 @@ __all__ = [
 
 _MIN_ITEM_VARIANCE = 1e-9
 _MIN_CELL_VARIANCE = 1e-4
+_MIN_SLOPE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +85,13 @@ class _KrigingState:
         self.weights = weights[keep] / np.maximum(prior, 1e-12)
         self.loadings = surrogate.loadings
         self.noise = surrogate.noise
-        self.cross = surrogate.covariance_with(targets)
+        self.cross = np.ascontiguousarray(surrogate.covariance_with(targets))
         self.variance = (self.loadings**2).sum(axis=1) + self.noise
         self.posterior = np.eye(self.loadings.shape[1])
+        self.gain = (self.cross**2 @ self.weights) / self.variance
 
     def gains(self):
-        return (self.cross**2 @ self.weights) / self.variance
+        return self.gain
 
     def add(self, item):
         """Condition everything on the answer to ``item``."""
@@ -95,10 +99,24 @@ class _KrigingState:
         covariance = self.loadings @ u
         covariance[item] += self.noise[item]
         own = covariance[item]
-        self.cross -= np.outer(covariance, self.cross[item] / own)
-        self.variance -= covariance**2 / own
-        np.maximum(self.variance, _MIN_ITEM_VARIANCE, out=self.variance)
+        scaled = self.cross[item] / own
+        state = self.cross, self.variance, self.gain
+        _condition(covariance, scaled, own, self.weights, *state)
         self.posterior -= np.outer(u, u / own)
+
+
+@jit
+def _condition(covariance, scaled, own, weights, cross, variance, gain):
+    """Update covariances with the targets, variances and gains in one pass."""
+    for j in range(len(gain)):
+        c, total = covariance[j], 0.0
+        for t in range(len(weights)):
+            q = cross[j, t] - c * scaled[t]
+            cross[j, t] = q
+            total += weights[t] * q * q
+        v = max(variance[j] - c * c / own, _MIN_ITEM_VARIANCE)
+        variance[j] = v
+        gain[j] = total / v
 
 
 # Sampling -----------------------------------------------------------------------------
@@ -155,8 +173,10 @@ class DiscriminationStrategy(BaseEstimator):
     ----------
     by : {"overall", "dimension"}, default="overall"
         "overall": multidimensional discrimination |a| and difficulty -d / |a|.
-        "dimension": once per dimension and sign of the slope, each with its own bins of
-        -d / a_k; an item's place is its best one.
+        "dimension": once per dimension, by the slope a_k, with its own bins of
+        -d / a_k; an item's place is its best one. Dimensions are those of the item
+        model as fitted, each turned so that its ability rises with the mean score;
+        items that better respondents fail come last.
     per : {"all", "group"}, default="all"
         Bins over all items, or within every group.
     n_bins : int, default=100
@@ -176,29 +196,24 @@ class DiscriminationStrategy(BaseEstimator):
         model = problem.plain_model
         size = np.linalg.norm(model.slopes, axis=1)
         if self.by == "overall":
-            lists = [(size, size > 0)]
+            lists = [size]
         else:
-            lists = [
-                (sign * slope, sign * slope > 0)
-                for slope in model.slopes.T
-                for sign in (1.0, -1.0)
-            ]
+            centred = problem.respondent_means - problem.respondent_means.mean()
+            sign = np.sign(centred @ model.abilities[:, : model.n_dims])
+            lists = list((model.slopes * np.where(sign < 0, -1.0, 1.0)).T)
         place = np.full(len(size), np.inf)
-        for slope, members in lists:
-            difficulty = -model.intercepts / np.where(members, slope, 1.0)
-            for part in self._parts(problem, members):
+        for slope in lists:
+            steep = np.where(slope == 0.0, _MIN_SLOPE, slope)
+            difficulty = -model.intercepts / steep
+            for part in self._parts(problem):
                 own = self._places(difficulty[part], slope[part])
                 place[part] = np.minimum(place[part], own)
         return _FixedOrder(-place)
 
-    def _parts(self, problem, members):
+    def _parts(self, problem):
         if self.per == "all":
-            return [np.flatnonzero(members)] if members.any() else []
-        parts = [
-            np.flatnonzero(members & (problem.groups == g))
-            for g in range(problem.n_groups)
-        ]
-        return [part for part in parts if len(part)]
+            return [np.arange(len(problem.groups))]
+        return [np.flatnonzero(problem.groups == g) for g in range(problem.n_groups)]
 
     def _places(self, difficulty, discrimination):
         """Rank within the bin over the bin's size, bins visited in spread order."""

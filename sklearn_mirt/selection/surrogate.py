@@ -18,8 +18,8 @@ how much the answer to one item tells about another. The columns of ``A`` come i
     One column per group with the items' standard deviations: a shift of the group.
 ``rbf``
     Random Fourier features of the item parameters (Rahimi and Recht 2007): items with
-    like parameters err alike. Without it the group effect takes up that misfit, and
-    group scores suffer when respondents are few.
+    like parameters err alike. Not among the default blocks: chosen items were no better
+    with it (docs/selection_results.md).
 
 Each block has one variance scale, and the noise one more; they are fitted by maximum
 likelihood of training respondents held out of the item model and of the blocks.
@@ -41,13 +41,14 @@ __all__ = [
     "fit_scales",
 ]
 
-DEFAULT_BLOCKS = ("ens", "res", "rbf", "bench")
+DEFAULT_BLOCKS = ("ens", "res", "bench")
 MIN_VARIANCE = 0.02
 _VARIANCE_WEIGHT = 10.0
 _BOUNDS = (-9.0, 3.0)
 _MAX_RANK = 150
 _MAX_HELD_OUT = 50
 _FOLD_ITERATIONS = 40
+_MAX_FOLD_ITEMS = 8000
 _MIN_RESPONDENTS = 8
 _DEFAULT_SCALES = {"noise": 0.0, "ens": 0.5, "res": -3.0, "bench": -5.0, "rbf": -4.0}
 
@@ -275,10 +276,19 @@ def _rbf_block(model, variance, n_waves=64, seed=0):
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Item model and surrogate parts learned without some training respondents."""
+    """Item model and surrogate parts learned without some training respondents.
+
+    Attributes
+    ----------
+    items : ndarray of int
+        Positions, in the whole bank, of the items of the fold.
+    held_out : ndarray of int
+        Respondents that were left out.
+    """
 
     model: object
     parts: SurrogateParts
+    items: np.ndarray
     held_out: np.ndarray
 
 
@@ -286,7 +296,9 @@ def fit_folds(responses, groups, *, n_folds=4, blocks=DEFAULT_BLOCKS, **fit):
     """Refit the item model and the blocks without each fold of respondents.
 
     Rows are dealt to the folds in turn, so with rows sorted by score each fold spans
-    the range of scores. Items that lose all their answers keep a prior in the fold.
+    the range of scores. Of large banks every k-th item of a group is used: with columns
+    sorted by mean score, a sample of all difficulties. Items that lose all their
+    answers keep a prior in the fold.
 
     Parameters
     ----------
@@ -304,10 +316,39 @@ def fit_folds(responses, groups, *, n_folds=4, blocks=DEFAULT_BLOCKS, **fit):
     folds = []
     for k in range(n_folds):
         train = responses[fold != k]
-        model = fit_bifactor(train, groups, **fit)
+        items = _fold_items(train, responses, groups)
+        train = train[:, items]
+        model = fit_bifactor(train, groups[items], **fit)
         parts = SurrogateParts.from_model(model, train, blocks=blocks)
-        folds.append(Fold(model, parts, np.flatnonzero(fold == k)))
+        folds.append(Fold(model, parts, items, np.flatnonzero(fold == k)))
     return folds
+
+
+def _fold_items(train, responses, groups):
+    """Every k-th item of a group that its fold alone would keep in the bank.
+
+    A bank is often cleared of items that nearly everyone solves, or no one. An item of
+    such a bank that every respondent left in the fold solves was surely failed by one
+    held out: with it, the fold would look worse than new respondents find the bank. So
+    an item stays if its mean would lie in the range of all means whatever the answers
+    held out. A group without such an item keeps all of them.
+    """
+    total, count = _sums(responses)
+    right, answered = _sums(train)
+    low, high = (total / count).min(), (total / count).max()
+    wrong = answered - right
+    inside = (right >= low * count - 1e-9) & (wrong >= (1.0 - high) * count - 1e-9)
+    step = -(-len(groups) // _MAX_FOLD_ITEMS)
+    kept = []
+    for g in range(groups.max() + 1):
+        items = np.flatnonzero(groups == g)
+        kept.append((items[inside[items]] if inside[items].any() else items)[::step])
+    return np.sort(np.concatenate(kept))
+
+
+def _sums(responses):
+    """Sum of the scores and number of answers of every item."""
+    return np.nansum(responses, axis=0), (~np.isnan(responses)).sum(axis=0)
 
 
 def _likelihood_terms(folds, responses):
@@ -318,7 +359,7 @@ def _likelihood_terms(folds, responses):
         sizes = [block.shape[1] for block in fold.parts.blocks.values()]
         rows = fold.held_out
         step = -(-len(rows) // _MAX_HELD_OUT)
-        held = responses[rows[::step]]
+        held = responses[np.ix_(rows[::step], fold.items)]
         for seen, members in answer_patterns(held):
             inverse = 1.0 / fold.parts.variance[seen]
             r = held[np.ix_(members, seen)] - fold.parts.mean[seen]

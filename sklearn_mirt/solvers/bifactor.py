@@ -25,15 +25,22 @@ item response theory, BJMSP 74, section 3 (the same updates, point estimates for
 """
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
+from sklearn_mirt.kernels.cpu import CpuKernels
+from sklearn_mirt.kernels.packing import (
+    congruence,
+    multiplicity,
+    outer,
+    pack,
+    unpack,
+)
+from sklearn_mirt.kernels.solves_cpu import solve_gaussian
 from sklearn_mirt.solvers.bifactor_model import (
     BifactorModel,
     LocalMoments,
     jaakkola_weight,
-    second_moment,
 )
 
 __all__ = ["BifactorModel", "fit_bifactor", "jaakkola_weight"]
@@ -43,43 +50,28 @@ _INTERCEPT_VARIANCE = 4.0
 _START_VARIANCE = 0.05
 _JITTER = 1e-4
 _MIN_DISPERSION = 0.05
-
-
-@lru_cache
-def _packing(size):
-    """Lower-triangle indices and the weight of each entry in a symmetric sum."""
-    rows, cols = np.tril_indices(size)
-    return rows, cols, np.where(rows == cols, 1.0, 2.0)
-
-
-def _unpack(packed, size):
-    """Turn (..., L) lower triangles into (..., size, size) symmetric matrices."""
-    rows, cols, _ = _packing(size)
-    full = np.empty(packed.shape[:-1] + (size, size))
-    full[..., rows, cols] = packed
-    full[..., cols, rows] = packed
-    return full
+_KERNELS = CpuKernels()
 
 
 @dataclass(eq=False)
 class _Block:
-    """Data and posterior of the items of one group; changed in place by the fit."""
+    """Data and posterior of the items of one group; changed in place by the fit.
 
-    observed: np.ndarray | None
-    residual: np.ndarray
+    Cells are laid out items x respondents; symmetric matrices are packed.
+    """
+
+    scores: np.ndarray  # -1 where there is no answer
+    residual: np.ndarray  # score - 1/2, 0 where there is no answer
     columns: np.ndarray
     beta: np.ndarray
     covariances: np.ndarray
     prior_mean: np.ndarray
     prior_covariance: np.ndarray
 
-    def weights(self, local_packed, moment_packed):
-        """Bound curvatures of all cells, zero where there is no answer."""
-        w = jaakkola_weight(local_packed @ moment_packed.T)
-        return w if self.observed is None else w * self.observed
-
     def sweep(self, local):
         """Update the items, then return what the abilities need from them.
+
+        Items are taken in tiles whose cells stay in the cache.
 
         Returns
         -------
@@ -88,24 +80,35 @@ class _Block:
         shift : ndarray of shape (n_respondents, K)
             sum_j (x_ij - 1/2) E[beta_j].
         """
-        size = self.beta.shape[1]
-        rows, cols, twice = _packing(size)
-        packed = local.moment[:, rows, cols]
-        moment = second_moment(self.beta, self.covariances)
-        w = self.weights(packed, moment[:, rows, cols] * twice)
+        packed = pack(local.moment)
         prior_precision = np.linalg.inv(self.prior_covariance)
-        precision = _unpack(w.T @ packed, size) + prior_precision
-        self.covariances = np.linalg.inv(precision)
-        linear = self.residual.T @ local.mean + prior_precision @ self.prior_mean
-        self.beta = np.einsum("jpq,jq->jp", self.covariances, linear)
-        moment = second_moment(self.beta, self.covariances)[:, rows, cols]
-        w = self.weights(packed, moment * twice)
-        return _unpack(w @ moment, size), self.residual @ self.beta
+        prior = pack(prior_precision), prior_precision @ self.prior_mean
+        precision = np.zeros(packed.shape)
+        step = max(1, _KERNELS.block_cells // len(packed))
+        for start in range(0, len(self.beta), step):
+            tile = slice(start, start + step)
+            w = self._weights(tile, packed)
+            linear = self.residual[tile] @ local.mean + prior[1]
+            self.beta[tile], self.covariances[tile], _ = solve_gaussian(
+                w @ packed + prior[0], linear
+            )
+            precision += self._weights(tile, packed).T @ self.moments(tile)
+        return unpack(precision), self.residual.T @ self.beta
+
+    def moments(self, tile=slice(None)):
+        """Packed second moments E[beta beta']."""
+        return self.covariances[tile] + outer(self.beta[tile])
+
+    def _weights(self, tile, packed):
+        """Bound curvatures of the cells of some items, 0 where there is no answer."""
+        square = (self.moments(tile) * multiplicity(self.beta.shape[1])) @ packed.T
+        _KERNELS.cell_terms(square, self.scores[tile], None, with_bound=False)
+        return square
 
     def transform(self, matrix):
         """Replace beta by ``matrix @ beta``."""
         self.beta = self.beta @ matrix.T
-        self.covariances = matrix @ self.covariances @ matrix.T
+        self.covariances = self.covariances @ congruence(matrix).T
 
 
 def _start_abilities(responses, groups, n_groups, n_dims, specific):
@@ -137,15 +140,15 @@ def _make_blocks(responses, groups, model):
         prior[-2, -2] = _SPECIFIC_VARIANCE
     blocks = []
     for g in range(model.n_groups):
-        x = responses[:, groups == g]
+        x = np.ascontiguousarray(responses[:, groups == g].T)
         seen = ~np.isnan(x)
         blocks.append(
             _Block(
-                observed=None if seen.all() else seen.astype(float),
+                scores=np.where(seen, x, -1.0),
                 residual=np.where(seen, x - 0.5, 0.0),
                 columns=model.columns(g),
-                beta=np.zeros((x.shape[1], size)),
-                covariances=np.tile(0.5 * np.eye(size), (x.shape[1], 1, 1)),
+                beta=np.zeros((len(x), size)),
+                covariances=np.tile(pack(0.5 * np.eye(size)), (len(x), 1)),
                 prior_mean=np.zeros(size),
                 prior_covariance=prior.copy(),
             )
@@ -198,10 +201,10 @@ def _update_priors(blocks, weight):
     """Learn each group's item prior, shrunk to the pooled covariance."""
     scatters = []
     for block in blocks:
-        moment = second_moment(block.beta, block.covariances).sum(axis=0)
         block.prior_mean = block.beta.mean(axis=0)
-        outer = np.outer(block.prior_mean, block.prior_mean)
-        scatters.append(moment - len(block.beta) * outer)
+        centre = np.outer(block.prior_mean, block.prior_mean)
+        moment = unpack(block.moments().sum(axis=0))
+        scatters.append(moment - len(block.beta) * centre)
     pooled = sum(scatters) / sum(len(block.beta) for block in blocks)
     for block, scatter in zip(blocks, scatters, strict=True):
         shrunk = (scatter + weight * pooled) / (len(block.beta) + weight)
@@ -265,7 +268,7 @@ def fit_bifactor(
     n_iter, converged = 0, False
     while n_iter < max_iter and not converged:
         n_iter += 1
-        old = [block.beta for block in blocks]
+        old = [block.beta.copy() for block in blocks]
         mean, covariance = _update_abilities(blocks, mean, covariance)
         mean, covariance = _standardise(blocks, mean, covariance, n_dims)
         _update_priors(blocks, prior_weight)
@@ -276,7 +279,7 @@ def fit_bifactor(
         converged = change < tol * j * k
     for g, block in enumerate(blocks):
         model.beta[groups == g] = block.beta
-        model.covariances[groups == g] = block.covariances
+        model.covariances[groups == g] = unpack(block.covariances)
     return replace(
         model,
         abilities=mean,
