@@ -150,7 +150,7 @@ def main():
     work = options.work.resolve()
     truth = prepare(work, Path(os.environ["SKLEARN_MIRT_DATA"]).resolve())
     parts = [
-        "# The command line",
+        "# The command line: transcripts",
         "Made by `benchmarks/command_line_transcripts.py`; times are of one run on two "
         "shared cores, and of what was left to do for a cross-validation that goes on.",
         "`sklearn-mirt COMMAND --help` shows all options with an example; "
