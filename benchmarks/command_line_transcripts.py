@@ -3,8 +3,8 @@
     SKLEARN_MIRT_DATA=... python benchmarks/command_line_transcripts.py --work FOLDER
 
 The folder keeps what was printed: a second run goes on with what is left. Three models
-of openllm_v1 that answered everything play the new models; 400 others, drawn at random,
-are what is known.
+of openllm_v1 that answered everything play the new models, and 400 others, drawn at
+random, are what is known; in nlu_test_sets three models are new and 87 known.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import pandas as pd
 
 NLU = "nlu_test_sets/responses.csv.gz --items nlu_test_sets/items.csv.gz"
 OPEN = "openllm_v1/responses.csv.gz --items openllm_v1/items.csv.gz"
+NLU_ITEMS = "--items nlu_test_sets/items.csv.gz"
 KNOWN = "known.csv.gz --items openllm_v1/items.csv.gz"
 PAIR = "--first roberta-large_best --second roberta-base_best"
 
@@ -60,6 +61,16 @@ SECTIONS = [
         ],
     ),
     (
+        "The same on 82,756 items",
+        "100 of 82,756 items in 29 test sets, chosen on 87 models; three other models "
+        "are scored from their answers to these alone. Their true mean scores: {nlu}.",
+        [
+            f"select nlu-known.csv.gz {NLU_ITEMS} --n-items 100 --out nlu-chosen.csv",
+            f"score nlu-new.csv.gz --train nlu-known.csv.gz {NLU_ITEMS} "
+            "--chosen nlu-chosen.csv",
+        ],
+    ),
+    (
         "Compare two models",
         "Both answered the same items, so the differences are paired; errors are "
         "clustered by benchmark.",
@@ -97,7 +108,7 @@ SECTIONS = [
 
 
 def prepare(work, data):
-    """Link the sets, write known.csv.gz and new.csv; return the true scores."""
+    """Link the sets, write the known and the new models; return the true scores."""
     work.mkdir(parents=True, exist_ok=True)
     logs = Path(__file__).resolve().parent.parent / "tests" / "data" / "lm_eval"
     links = {name: data / name for name in ("nlu_test_sets", "openllm_v1")}
@@ -111,7 +122,23 @@ def prepare(work, data):
         known = frame.drop(new.index).sample(400, random_state=1)
         known.to_csv(work / "known.csv.gz")
     new.to_csv(work / "new.csv")
-    return ", ".join(f"{name} {score:.4f}" for name, score in new.mean(axis=1).items())
+    return {"{truth}": means(new), "{nlu}": means(prepare_nlu(work, data))}
+
+
+def prepare_nlu(work, data):
+    """Write three models of nlu_test_sets apart from the others; return them."""
+    frame = pd.read_csv(data / "nlu_test_sets" / "responses.csv.gz", index_col=0)
+    new = frame.sample(3, axis=1, random_state=0)
+    if not (work / "nlu-known.csv.gz").exists():
+        frame.drop(columns=new.columns).to_csv(work / "nlu-known.csv.gz")
+        new.to_csv(work / "nlu-new.csv.gz")
+    return new.T
+
+
+def means(frame):
+    """Return the mean score of each row as text."""
+    scores = frame.mean(axis=1).items()
+    return ", ".join(f"{name} {score:.4f}" for name, score in scores)
 
 
 def run(line, work):
@@ -150,7 +177,7 @@ def main():
     work = options.work.resolve()
     truth = prepare(work, Path(os.environ["SKLEARN_MIRT_DATA"]).resolve())
     parts = [
-        "# The command line",
+        "# The command line: transcripts",
         "Made by `benchmarks/command_line_transcripts.py`; times are of one run on two "
         "shared cores, and of what was left to do for a cross-validation that goes on.",
         "`sklearn-mirt COMMAND --help` shows all options with an example; "
@@ -159,7 +186,9 @@ def main():
     record = work / "transcripts.json"
     done = json.loads(record.read_text()) if record.exists() else {}
     for heading, words, lines in SECTIONS:
-        parts += [f"## {heading}", words.replace("{truth}", truth)]
+        for mark, scores in truth.items():
+            words = words.replace(mark, scores)
+        parts += [f"## {heading}", words]
         for line in lines:
             if line not in done:
                 done[line] = run(line, work)

@@ -27,6 +27,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
 }
 html_theme = "pydata_sphinx_theme"
+html_title = "sklearn-mirt"  # with the version the header is too wide for a phone
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
 html_show_sourcelink = False
 # docstrings that come from scikit-learn refer to its own glossary

@@ -206,7 +206,10 @@ def describe(measure, parts, namer, thresholds, real):
     """
     name, r = measure.name, measure.r
     if np.isnan(r).all():
-        return "not measurable", f"{name} cannot be judged: its scores do not vary."
+        return "not measurable", (
+            f"{name} cannot be judged: too few respondents have scores on it, or all "
+            "have the same."
+        )
     measure = measure.judged(thresholds, real)
     k = measure.leading
     if is_saturated(measure.mean, thresholds):

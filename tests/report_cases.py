@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -25,8 +26,9 @@ HOSTILE = (
 )
 
 
+@cache
 def suite_audit(**options):
-    """Audit of a small synthetic suite."""
+    """Audit of a small synthetic suite; one fit for all tests of a process."""
     suite = make_benchmark_suite(40, scale=0.02, random_state=0)
     items = suite.item_table.set_index("item_id")
     items["text"] = ["What is the answer to " + name + "?" for name in items.index]
@@ -35,6 +37,7 @@ def suite_audit(**options):
     )
 
 
+@cache
 def hostile_audit():
     """Audit in which every name and text is one of `HOSTILE`."""
     table = make_responses(24, 48, 2, random_state=0).responses
@@ -58,7 +61,10 @@ def hostile_audit():
 
 
 def enlarged(audit, n_items, n_respondents):
-    """Audit whose item table is repeated to a size; answers are drawn at random."""
+    """Audit whose item table is repeated to a size; answers are drawn at random.
+
+    What was found out of other fits goes, since it is about other respondents.
+    """
     rng = np.random.default_rng(0)
     place = np.arange(n_items) % len(audit.items)
     items = audit.items.iloc[place].copy()
@@ -70,6 +76,8 @@ def enlarged(audit, n_items, n_respondents):
     table = rng.integers(0, 2, (n_respondents, n_items)).astype(float)
     return replace(
         audit,
+        bootstrap=None,
+        held_out=None,
         items=items,
         estimator=model,
         responses=ResponseData.from_wide(table),

@@ -3,12 +3,13 @@
 import ast
 import functools
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
 
 import sklearn_mirt
-from sklearn_mirt import plots, selection_curve
+from sklearn_mirt import plots, read_items, read_responses, selection_curve
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -52,6 +53,19 @@ def test_code_of_the_documentation_runs(page, tmp_path, monkeypatch):
     for number, block in enumerate(blocks(page)):
         exec(compile(block, f"{page.name}, block {number}", "exec"), names)
     pyplot.close("all")
+
+
+def test_the_tables_of_the_readme_go_together(tmp_path):
+    """Typed in as they stand, they are understood."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, start in (("scores.csv", "    model,"), ("items.csv", "    item,")):
+        block = text[text.index(start) :].partition("\n\n")[0]
+        (tmp_path / name).write_text(textwrap.dedent(block))
+    items = read_items(tmp_path / "items.csv")
+    loaded = read_responses(tmp_path / "scores.csv", items=items)
+    assert loaded.data.n_observed == 7
+    assert list(items.columns) == ["benchmark", "subset", "text"]
+    assert list(loaded.data.items) == list(items.index)
 
 
 def headings(page):

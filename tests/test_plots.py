@@ -273,6 +273,7 @@ def test_selection_curve_is_the_mean_over_splits_at_each_size():
     ax = plots.SelectionCurveDisplay.from_curve(curve).ax_
     drawn = [line.get_ydata() for line in ax.lines[::3]]
     np.testing.assert_allclose(drawn, [[0.85], [0.6]])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["10"]
     with pytest.raises(ValueError, match="no column 'tau'"):
         plots.SelectionCurveDisplay.from_curve(curve, metric="tau")
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 @pytest.fixture(scope="module")
 def audit():
-    return suite_audit()
+    return suite_audit(n_bootstrap=10)  # as in the browser tests
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,13 @@ from pathlib import Path
 import pytest
 from report_cases import HOSTILE, enlarged, hostile_audit, suite_audit
 
+from sklearn_mirt import (
+    MIRTTransformer,
+    audit_benchmarks,
+    read_items,
+    read_responses,
+)
+
 pytest.importorskip("jinja2", reason="the report needs jinja2")
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
@@ -133,21 +140,40 @@ def test_items_can_be_searched_and_one_tells_who_got_it_right(open_report, repor
     assert set(listed) <= set(people[scores == 0])
 
 
-def test_hover_shows_the_item_under_the_pointer(open_report, reports):
-    page = open_report("suite")
-    page.fill("#item-search", reports["suite"][0].items.index[5])
+# Walks over the plane within the page, until something is under the pointer.
+WALK = """() => {
+  const plane = document.getElementById("plane");
+  const box = plane.getBoundingClientRect();
+  for (let x = box.left + 20; x < box.right; x += 6) {
+    for (let y = box.top + 10; y < box.bottom - 20; y += 6) {
+      plane.dispatchEvent(new PointerEvent("pointermove", {clientX: x, clientY: y}));
+      if (document.getElementById("tip").hidden) continue;
+      plane.dispatchEvent(new PointerEvent("pointerleave"));
+      return [x, y];
+    }
+  }
+}"""
+
+
+def tip_of(page, item):
+    """Search for an item, put the pointer on it, return what is shown there."""
+    page.fill("#item-search", item)
     sync_api.expect(page.locator("#item-table tbody tr")).to_have_count(1)
     page.locator("#plane").scroll_into_view_if_needed()
     page.wait_for_timeout(100)
-    box = page.locator("#plane").bounding_box()
-    for x in range(50, int(box["width"]), 16):
-        for y in range(10, int(box["height"]) - 40, 16):
-            page.mouse.move(box["x"] + x, box["y"] + y)
-            if page.locator("#tip").is_visible():
-                text = page.inner_text("#tip")
-                assert reports["suite"][0].items.index[5] in text
-                return
-    pytest.fail("nothing to be found under the pointer")
+    place = page.evaluate(WALK)
+    assert place is not None, "nothing to be found under the pointer"
+    page.mouse.move(0, 0)
+    assert page.locator("#tip").is_hidden()
+    page.mouse.move(*place)
+    sync_api.expect(page.locator("#tip")).to_be_visible()
+    return page.inner_text("#tip")
+
+
+def test_hover_shows_the_item_under_the_pointer(open_report, reports):
+    item = reports["suite"][0].items.iloc[5]
+    text = tip_of(open_report("suite"), item.name)
+    assert item.name in text and item["text"] in text
 
 
 def test_abilities_sort_and_search(open_report, reports):
@@ -244,10 +270,9 @@ def test_axe_finds_no_serious_fault(open_report, scheme):
     assert faults == []
 
 
-def test_a_report_of_82756_items_is_small_and_loads_quickly(browser, tmp_path):
+def test_a_report_of_82756_items_is_small_and_loads_quickly(browser, reports, tmp_path):
     # the shape of the largest real suite at hand, without its fit
-    audit = suite_audit(held_out=0)
-    big = enlarged(audit, 82_756, 90)
+    big = enlarged(reports["suite"][0], 82_756, 90)
     path = big.to_html(tmp_path / "big.html")
     assert path.stat().st_size < 25e6
     page = browser.new_page()
@@ -259,3 +284,45 @@ def test_a_report_of_82756_items_is_small_and_loads_quickly(browser, tmp_path):
         times.append(time.perf_counter() - start)
     page.close()
     assert min(times) < 5, times
+
+
+@pytest.fixture(scope="module")
+def real_report(real_data, tmp_path_factory):
+    """Audit and report of 90 models and 82,756 items of 29 test sets."""
+    folder = real_data("nlu_test_sets")
+    items = read_items(folder / "items.csv.gz")
+    responses = read_responses(folder / "responses.csv.gz", items=items).data
+    # a rough fit: the page is what is looked at
+    audit = audit_benchmarks(
+        responses,
+        items=items,
+        estimator=MIRTTransformer(2, max_iter=15),
+        n_halves=0,
+    )
+    return audit, audit.to_html(tmp_path_factory.mktemp("nlu") / "nlu.html")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_report_of_real_test_sets_works(real_report, reports, open_report):
+    audit, path = real_report
+    reports["nlu"] = real_report
+    assert path.stat().st_size < 25e6
+    page = open_report("nlu", color_scheme="dark")
+    table = audit.benchmarks
+    assert len(names(page)) == len(table) == 29
+    page.locator("#benchmark-table thead button", has_text="Mean score").click()
+    assert names(page)[-1] == table["mean_score"].idxmin()
+    page.fill("#filter-name", table.index[3])
+    assert table.index[3] in names(page) and len(names(page)) < 29
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) == "rgb(20, 23, 28)"
+    item = audit.items.index[70_000]
+    assert item in tip_of(page, item)
+    page.locator("#item-table tbody button").click()
+    page.wait_for_selector("#item-panel h4")
+    right = int(audit.responses.to_wide()[:, 70_000].sum())
+    assert f"Got it right ({right})" in page.inner_text("#item-panel")
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.click("#open-all")
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

@@ -251,6 +251,9 @@ class SelectionCurveDisplay:
                 label=f"{strategy}, {scorer}".replace("_", " "),
             )
         ax.set_xscale("log")
+        sizes = sorted(set(self.curve["n_items"]))
+        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        ax.minorticks_off()
         ax.set_xlabel("number of items (logarithmic)")
         ax.set_ylabel(f"{metric.replace('_', ' ')} with full scores, held out")
         ax.legend(frameon=False, fontsize="small")
