@@ -101,7 +101,7 @@ SECTIONS = [
     ),
     (
         "Held-out cells of a large matrix",
-        "Seven million cells; interrupted several times on the way, and resumed.",
+        "Seven million cells; the cheap baselines.",
         [f"crossval {NLU} --dims 2 --baselines cheap --out nlu-crossval --resume"],
     ),
 ]

@@ -360,7 +360,9 @@ def test_every_cell_of_real_helm_logs(metric):
     assert loaded.layout == "helm"
     assert "passed over 20 entries of perturbed instances" in loaded.notes
     assert loaded.provenance["n_shot"].tolist() == [1, 1]
-    with pytest.raises(FileFormatError, match="exact_match, .*, quasi_exact_match"):
+    with pytest.raises(
+        FileFormatError, match="several: exact_match, quasi_exact_match; say which"
+    ):
         read_responses(HELM)
 
 
@@ -407,14 +409,21 @@ def test_helm_runs(tmp_path):
     }
     assert "passed over 2 entries of perturbed instances" in loaded.notes[-1]
     assert loaded.provenance["n_shot"].tolist() == [5, 5]
-    with pytest.raises(FileFormatError, match="several: exact_match, num_tokens"):
-        read_responses(tmp_path)
+    with pytest.raises(FileFormatError, match="no metric 'f1'; it has exact_match"):
+        read_responses(tmp_path, metric="f1")
+
+
+def test_a_helm_instance_without_the_metric_is_no_silent_gap(tmp_path):
+    run = write_helm(tmp_path, "a", [("id1", 0, 1, False), ("id2", 0, None, False)])
+    with pytest.raises(FileFormatError, match="no exact_match for item '.*/id2'"):
+        read_responses(run, metric="exact_match")
+    loaded = read_responses(run, metric="exact_match", errors="wrong")
+    assert sorted(score for score, _ in cells(loaded.data).values()) == [0, 1]
+    assert loaded.n_errors == 1
 
 
 def test_helm_runs_of_one_metric_need_no_choice(tmp_path):
-    run = write_helm(tmp_path, "a", [("id1", 0, 1, False)])
-    path = run / "per_instance_stats.json"
-    path.write_text(json.dumps(json.loads(path.read_text())[1:]))
+    run = write_helm(tmp_path, "a", [("id1", 0, 1, False)])  # and a count of tokens
     (run / "run_spec.json").unlink()  # then the folder names the model
     assert cells(read_responses(run).data) == {("a", "mmlu:subject=law/id1"): (1, 1)}
 

@@ -22,6 +22,11 @@ from sklearn_mirt.streams import (
 
 LAYOUT = "helm"
 _NAME = "per_instance_stats.json"
+# what HELM notes of every run beside the scores: never the metric by itself
+_BOOKKEEPING = re.compile(
+    r"num_|inference_|training_|finish_reason_|batch_size$|prompt_truncated$|max_prob$|"
+    r"logprob|bits_per_byte$|perplexity$"
+)
 _MODEL = re.compile(r"(?:^|(?<=[,:]))(model|model_deployment)=([^,]*),?")
 
 
@@ -46,6 +51,7 @@ def read(paths: list[Path], options: ReadOptions, log: AnswerLog) -> None:
     The task is the name of the run without its model, the item id `<task>/<instance
     id>`. Training trials are repeats: the score is their mean, with their number as
     weight. Perturbed instances are passed over, and their entries counted in the notes.
+    Token counts, run times and the like are no choice unless they are named.
     """
     files = _find(paths)
     if not files:
@@ -96,26 +102,27 @@ def _read_stats(path, run, options, log) -> int:
         if entry.get("perturbation"):
             n_perturbed += 1
             continue
-        instance = str(entry.get("instance_id", ""))
+        # several entries of one instance: each metric may write its own
+        total = totals.setdefault(str(entry.get("instance_id", "")), [0.0, 0])
         for stat in entry["stats"]:
             name = _scored(stat)
             if name is None:
                 continue
             names.add(name)
             if name == wanted:
-                total = totals.setdefault(instance, [0.0, 0])
                 total[0] += to_score(stat["mean"], where)
                 total[1] += 1
-    # several entries of one instance: each metric writes its own
-    options.choose("metric", task, names, path)
     if wanted is None:
-        # with one metric only: read again, now knowing its name
-        only = ReadOptions(metric=names.pop(), tasks=options.tasks)
+        # read again, now knowing its name
+        scores = {name for name in names if not _BOOKKEEPING.match(name)}
+        chosen = options.choose("metric", task, scores or names, path)
+        only = ReadOptions(metric=chosen, tasks=options.tasks)
         return _read_stats(path, run, only, log)
-    run["metric"] = wanted
+    run["metric"] = options.choose("metric", task, names, path)
     for instance, (score, n) in totals.items():
         item = f"{task}/{instance}"
-        log.add(run, item, score / n, weight=n, key=instance)
+        score = score / n if n else log.error_score(run, item, f"no {wanted}")
+        log.add(run, item, score, weight=max(n, 1), key=instance)
     return n_perturbed
 
 
