@@ -6,10 +6,12 @@ from sklearn.utils import Bunch
 from sklearn_mirt.fetching import fetch_benchmirt, fetch_fluid_benchmarking
 from sklearn_mirt.simulation import make_responses
 from sklearn_mirt.suite import make_benchmark_suite
+from sklearn_mirt.tiny_benchmarks import fetch_tiny_benchmarks
 
 __all__ = [
     "fetch_benchmirt",
     "fetch_fluid_benchmarking",
+    "fetch_tiny_benchmarks",
     "load_lsat7",
     "make_benchmark_suite",
     "make_responses",

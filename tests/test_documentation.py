@@ -111,7 +111,13 @@ def test_addresses_are_complete_and_few():
         found |= set(re.findall(r"https?://[^\s)>\"'`\]]+", text))
     hosts = {address.split("/")[2] for address in found}
     assert all(address.startswith("https://") for address in found), found
-    assert hosts <= {"github.com", "huggingface.co", "keepachangelog.com", "semver.org"}
+    assert hosts <= {
+        "github.com",
+        "huggingface.co",
+        "keepachangelog.com",
+        "raw.githubusercontent.com",
+        "semver.org",
+    }
 
 
 @pytest.mark.parametrize(
