@@ -149,6 +149,7 @@ def _lists(problem, surrogate, items, n_items):
         targets=score_targets(groups, n_groups),
         target_weights=weights,
         n_items=max(int(n_items), 1),
+        seed=0,  # one calibration, whatever the seed of the choice
     )
     task.__dict__["surrogate"] = surrogate
     free = Constraints.none(len(items), n_groups)
