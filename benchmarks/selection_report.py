@@ -36,12 +36,10 @@ Mean ± standard error over random splits of the models. Splits share models, so
 standard errors are optimistic. "Earlier study" is the one this package was written from
 (`benchmarks/selection_reference.csv`): same data, same splits.
 
-The noise variance and the dispersion of fractional scores, the block of smooth
-functions of the item parameters, the weight of the surrogate and the correction of
-standard errors were settled while looking at some of these splits (all sets but nlu
-and openllm100); numbers are somewhat optimistic for it, as are those of the earlier
-study on its own development sets. The number of splits is in brackets; the script adds
-missing ones.
+The rules for noise variances, weights and standard errors were settled while looking at
+some of these splits (mostly bfcl, mmlu_pro, lcb and alpaca); numbers are somewhat
+optimistic for it, as are those of the earlier study on its own development sets. The
+number of splits is in brackets; the script adds missing ones.
 
 full_score = `FullScoreRegressor`, raw_mean = plain mean of the answers.
 """
@@ -186,7 +184,8 @@ def coverage_section(summary, regimes):
     """Coverage of 90% intervals."""
     out = [
         "\n## Coverage of 90% intervals\n",
-        "Overall / benchmarks, full_score; nominal .90.\n",
+        "Overall ± standard error over splits / mean of the benchmarks, full_score; "
+        "nominal 0.90.\n",
         *header(["data", "items"]),
     ]
     for regime in regimes:
@@ -197,11 +196,9 @@ def coverage_section(summary, regimes):
                 if key not in summary.index:
                     cells.append("-")
                     continue
-                pair = [
-                    summary.loc[key, (name, "mean")]
-                    for name in ("coverage", "group_coverage")
-                ]
-                cells.append(" / ".join(f"{x:.2f}".lstrip("0") for x in pair))
+                mean, error, _ = summary.loc[key, "coverage"]
+                groups = summary.loc[key, ("group_coverage", "mean")]
+                cells.append(f"{number(mean, error, 1, 2)} / {groups:.2f}")
             label = regime if strategy == "kriging" else ""
             out.append(line([label, strategy, *cells]))
     return out
@@ -236,6 +233,34 @@ def same_section(store):
     return out
 
 
+def models_section(store):
+    """Accuracy by the number of training models."""
+    path = store / "models.csv"
+    if not path.exists():
+        return []
+    table = pd.read_csv(path)
+    out = [
+        "\n## How many training models\n",
+        f"full_score, {table['split'].nunique()} splits; within a split the smaller "
+        "sets of training models are parts of the larger ones, the held-out models are "
+        "the same.\n",
+    ]
+    head = ["data", "training models"]
+    head += [f"{s}, {n} items" for n in (25, 100) for s in ("kriging", "stratified")]
+    for metric in ("spearman", "mae"):
+        title, factor, decimals, _ = METRICS[metric]
+        out += [f"\n### {title}\n", line(head), line(["---"] * len(head))]
+        for (data, n_train), part in table.groupby(["data", "n_train"]):
+            cells = [data, str(n_train)]
+            for budget in (25, 100):
+                for strategy in ("kriging", "stratified"):
+                    rows = (part["strategy"] == strategy) & (part["budget"] == budget)
+                    x = part.loc[rows, metric]
+                    cells.append(number(x.mean(), x.sem(), factor, decimals))
+            out.append(line(cells))
+    return out
+
+
 def timing_section(store):
     """Seconds of processor time."""
     path = store / "timing.csv"
@@ -262,6 +287,7 @@ def write_report(curve, store, path):
         *earlier_section(summary, regimes),
         *paired_section(curve, regimes, "stratified"),
         *coverage_section(summary, regimes),
+        *models_section(store),
         *same_section(store),
         *timing_section(store),
         *means_section(summary, regimes),

@@ -7,6 +7,7 @@ the environment variable SKLEARN_MIRT_DATA; results of finished splits are kept 
 
     python benchmarks/selection_study.py run --regimes bfcl lcb --splits 10
     python benchmarks/selection_study.py same     # BenchMIRT's claim: the same models
+    python benchmarks/selection_study.py models   # how many training models it takes
     python benchmarks/selection_study.py timing
     python benchmarks/selection_study.py report
 """
@@ -45,6 +46,11 @@ LCB_PARTS = ["lcb_code_execution", "lcb_code_execution_cot", "lcb_test_output"]
 ROUND = (10, 25, 50, 100, 250)
 SHARES = (0.01, 0.03, 0.1)
 ITEM_FILTER = (0.05, 0.95)
+# data set, numbers of training models, number of held-out models
+LEARNING = (
+    ("bfcl_v1", (10, 15, 20, 30, 45), 26),
+    ("openllm_v1", (10, 15, 20, 30, 50, 100, 200), 300),
+)
 
 
 def load(name, cap):
@@ -213,6 +219,29 @@ def same(args):
     pd.DataFrame(rows).to_csv(args.store / "same.csv", index=False)
 
 
+def models(args):
+    """Measure accuracy by the number of training models."""
+    tables = []
+    for name, sizes, n_test in LEARNING:
+        X, labels, _ = load(name, None)
+        for seed in range(args.splits):
+            train, test = split(len(X), sizes[-1], n_test, seed)
+            for n_train in sizes:
+                curve = selection_curve(
+                    X,
+                    item_groups=labels,
+                    budgets=(25, 100),
+                    strategies=("kriging", "stratified"),
+                    scorers=("full_score",),
+                    cv=[(train[:n_train], test)],
+                    item_filter=ITEM_FILTER,
+                    random_state=seed,
+                )
+                row = {"split": seed, "data": name, "n_train": n_train}
+                tables.append(curve.assign(**row))
+        pd.concat(tables).to_csv(args.store / "models.csv", index=False)
+
+
 def timing(args):
     """Time a selection from simulated answers, models fitted within."""
     rows = []
@@ -269,13 +298,13 @@ def report(args):
 def main():
     """Parse the command line and run one task."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("task", choices=["run", "same", "timing", "report"])
+    parser.add_argument("task", choices=["run", "same", "models", "timing", "report"])
     parser.add_argument("--regimes", nargs="+", default=list(REGIMES), choices=REGIMES)
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--store", type=Path, default=HERE / "results" / "selection")
     args = parser.parse_args()
     args.store.mkdir(parents=True, exist_ok=True)
-    tasks = {"run": run, "same": same, "timing": timing, "report": report}
+    tasks = {f.__name__: f for f in (run, same, models, timing, report)}
     tasks[args.task](args)
 
 

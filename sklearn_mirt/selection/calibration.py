@@ -44,12 +44,15 @@ class Calibration:
         Kind of list (random, kriging), length, and score (overall, groups).
     typical : ndarray of shape (2, n_sizes)
         Uncorrected standard error of the overall score for such lists.
+    optimism : float
+        Share of the (log) factor between the kinds of lists that is applied.
     """
 
     sizes: np.ndarray
     mix: np.ndarray
     factors: np.ndarray
     typical: np.ndarray
+    optimism: float = 1.0
 
     def surrogate_weight(self, n_seen):
         """Return the weight of the surrogate for ``n_seen`` observed items."""
@@ -64,8 +67,9 @@ class Calibration:
         x, grid = np.log1p(n_seen), np.log1p(self.sizes)
         loose, tight = (np.interp(x, grid, row) for row in self.typical)
         chosen = np.clip((loose - std[0]) / max(loose - tight, 1e-12), 0.0, 1.0)
+        weight = self.optimism * chosen
         logs = (
-            np.log(self.factors[0]) * (1.0 - chosen) + np.log(self.factors[1]) * chosen
+            np.log(self.factors[0]) * (1.0 - weight) + np.log(self.factors[1]) * weight
         )
         overall, groups = (np.exp(np.interp(x, grid, column)) for column in logs.T)
         return std * np.r_[overall, np.full(len(std) - 1, groups)]
@@ -106,7 +110,10 @@ def calibrate(problem, targets, predict):
             problem, problem.surrogate, np.arange(len(targets)), sizes[-1]
         )
     ]
-    return Calibration(sizes, mix, np.sqrt(mean), np.array(typical))
+    # How much better chosen items look than they are falls with the number n of
+    # respondents as 1 / n; a fold has fewer of them than the whole.
+    optimism = 1.0 - 1.0 / len(problem.folds)
+    return Calibration(sizes, mix, np.sqrt(mean), np.array(typical), optimism)
 
 
 def _mixing_weights(errors):
@@ -142,6 +149,7 @@ def _lists(problem, surrogate, items, n_items):
         targets=score_targets(groups, n_groups),
         target_weights=weights,
         n_items=max(int(n_items), 1),
+        seed=0,  # one calibration, whatever the seed of the choice
     )
     task.__dict__["surrogate"] = surrogate
     free = Constraints.none(len(items), n_groups)
