@@ -172,6 +172,7 @@ def audit_benchmarks(
     n_jobs=None,
     random_state=0,
     progress=None,
+    keep=None,
 ):
     """Fit a model to all answers and say what each benchmark measures.
 
@@ -214,6 +215,9 @@ def audit_benchmarks(
         Seed.
     progress : callable, default=None
         Called as ``progress(done, total)`` by the bootstrap and the null control.
+    keep : path-like, default=None
+        Folder where the bootstrap keeps finished replicates, and finds those of an
+        interrupted run.
 
     Returns
     -------
@@ -263,7 +267,7 @@ def audit_benchmarks(
         "held_out": held_out,
         "random_state": random_state,
     }
-    extras = _extra_fits(model, data, labels, settings, progress)
+    extras = _extra_fits(model, data, labels, settings, progress, keep)
     audit = tabulate(
         model, data, labels, thresholds or Thresholds(), respondent_groups, **extras
     )
@@ -272,7 +276,7 @@ def audit_benchmarks(
     return replace(audit, about=about)
 
 
-def _extra_fits(model, data, labels, sizes, progress):
+def _extra_fits(model, data, labels, sizes, progress, keep):
     """Halves, bootstrap, null control and held-out answers, each if asked for."""
     scales, _ = audit_tables.audit_scales(labels)
     shared = {"random_state": sizes["random_state"], "n_jobs": model.n_jobs}
@@ -282,7 +286,7 @@ def _extra_fits(model, data, labels, sizes, progress):
         fits["halves"] = item_halves(model, data, n_splits=sizes["n_halves"], **shared)
     if sizes["n_bootstrap"]:
         fits["replicates"] = bootstrap(
-            model, data, n_replicates=sizes["n_bootstrap"], **told
+            model, data, n_replicates=sizes["n_bootstrap"], keep=keep, **told
         )
     if sizes["n_null"]:
         fits["null"] = null_control(model, data, n_repeats=sizes["n_null"], **told)

@@ -29,6 +29,7 @@ from sklearn_mirt.correlations import Scales, fisher_interval, pearson
 from sklearn_mirt.design import group_labels, sorted_codes
 from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.refit import Refitter, as_data
+from sklearn_mirt.replicates import KeptReplicates, digest
 from sklearn_mirt.resampling import resampled
 
 _PASSES = {"items": 10, "respondents": 60}
@@ -255,6 +256,7 @@ def bootstrap(
     random_state=0,
     n_jobs=None,
     progress=None,
+    keep=None,
 ):
     """Refit a model to resampled answers, from where it stands and in its axes.
 
@@ -283,6 +285,9 @@ def bootstrap(
         Replicates at a time.
     progress : callable, default=None
         Called as ``progress(done, n_replicates)`` after each replicate.
+    keep : path-like, default=None
+        Folder where each finished replicate is kept; those that are there already, of
+        the same fit and settings, are not computed again.
 
     Returns
     -------
@@ -292,7 +297,8 @@ def bootstrap(
     Raises
     ------
     ValueError
-        Unknown `resample`, other items than the fit's, or a single group.
+        Unknown `resample`, other items than the fit's, a single group, or a folder
+        `keep` with replicates of other data or settings.
     KeyboardInterrupt
         When fewer than three replicates were finished.
 
@@ -328,6 +334,15 @@ def bootstrap(
         index = draw(np.random.default_rng(seed))
         return replicate(refitter, scales, means, index)
 
+    if keep is not None:
+        families = respondent_groups is not None
+        mark = digest(
+            (estimator.slopes_, estimator.intercepts_, estimator.abilities_, means),
+            *(resample, max_iter or _PASSES[resample], random_state),
+            *refitter.design.groups.tolist(),
+            families and respondent_codes(data.respondents, respondent_groups).tolist(),
+        )
+        one = _kept(one, KeptReplicates(keep, mark))
     done = finished_in_order(one, seeds, n_jobs, progress)
     abilities, correlations, mdisc = zip(*done, strict=True)
     return Bootstrap(
@@ -340,6 +355,11 @@ def bootstrap(
         scales.names,
         n_units,
     )
+
+
+def _kept(one, kept):
+    """Return the function of a seed that looks first among what is kept."""
+    return lambda seed: kept.get(seed.spawn_key[-1], lambda: one(seed))
 
 
 def _item_draws(groups):

@@ -66,6 +66,7 @@ LAYERS = {
         "comparison",
         "correlations",
         "refit",
+        "replicates",
         "stability",
         "uncertainty",
         "heldout",

@@ -1,6 +1,7 @@
 """The commands `demo` and `audit`."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from sklearn_mirt import __version__, console
 from sklearn_mirt.commands import common
 from sklearn_mirt.commands.common import Layout
 from sklearn_mirt.output import refuse_overwriting, write_audit
+from sklearn_mirt.replicates import is_kept_folder
 
 Bootstrap = Annotated[
     int, typer.Option(min=0, help="Bootstrap replicates, for ranks with intervals.")
@@ -89,10 +91,17 @@ def audit(
     bootstrap: Bootstrap = 0,
     null: Null = 0,
     held_out: HeldOut = 0.1,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with an interrupted bootstrap."),
+    ] = False,
     as_json: common.AsJson = False,
     debug: common.Debug = False,
 ) -> None:
     """Fit a matrix of scores and say what each benchmark measures.
+
+    Finished replicates of --bootstrap are kept beside the folder until all are there;
+    after an interruption --resume goes on from there.
 
     Example: sklearn-mirt audit scores.csv.gz --items items.csv --dims 2
     """
@@ -100,14 +109,20 @@ def audit(
         responses, items, layout, metric, filter, task, errors, aggregate, group_column
     )
     out = out or Path(f"{source.name}-audit")
-    _check_out(out, force)
-    with common.one_line_errors(debug):
+    _check_out(out, force or resume)
+    kept = out.with_name(f"{out.name}-unfinished")
+    interrupted = f"interrupted; finished replicates are in {kept}, --resume goes on"
+    with common.one_line_errors(debug, interrupted if bootstrap else "interrupted"):
         loaded, table = source.read()
         if table is not None:
             table = _name_groups(source, table, subset_column)
         options = _options(dims, rotation, seed, jobs)
         extras = _extras(bootstrap, null, held_out)
-        result = _fit(loaded.data, table, options, extras)
+        keep = {}
+        if bootstrap:
+            _make_ready(kept, resume)
+            keep["keep"] = kept
+        result = _fit(loaded.data, table, options, {**extras, **keep})
         about = {
             "command": "audit",
             **source.about(),
@@ -117,9 +132,19 @@ def audit(
             **extras,
         }
         _report(result, list(loaded.notes), about, out, as_json)
+        if bootstrap and result.bootstrap.n_replicates == bootstrap:
+            _make_ready(kept, resume=False)
 
 
 # ---- steps
+
+
+def _make_ready(kept: Path, resume: bool) -> None:
+    """Remove replicates kept by an earlier run, unless this one goes on with them."""
+    if kept.exists() and not is_kept_folder(kept):
+        raise FileExistsError(f"{kept} is there, and is no folder of replicates")
+    if kept.exists() and not resume:
+        shutil.rmtree(kept)
 
 
 def _check_out(out: Path, force: bool) -> None:
