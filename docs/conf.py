@@ -24,6 +24,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "download_all_examples": False,
     "show_memory": False,
+    "capture_repr": ("_repr_html_",),  # not "<Display object at 0x...>"
     "remove_config_comments": True,
 }
 html_theme = "pydata_sphinx_theme"
