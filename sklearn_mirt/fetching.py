@@ -82,7 +82,7 @@ def fetch_file(url, name, *, folder, sha256=None) -> Path:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path, force=True) as scratch:
-        _download(url, scratch)
+        _download(url, scratch, path)
         found = _sha256(scratch)
         if wanted is not None and found != wanted:
             raise ValueError(
@@ -212,16 +212,25 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _download(url: str, path: Path) -> None:
+def _download(url: str, scratch: Path, path: Path) -> None:
+    """Fetch into a scratch file; `path` is where the file will be."""
     pooch = _pooch()
     try:
-        pooch.HTTPDownloader(timeout=60)(url, str(path), None)
+        pooch.HTTPDownloader(timeout=60)(url, str(scratch), None)
     except Exception as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise OSError(
-            f"{url} cannot be fetched ({reason}); without a network, put the file at "
-            f"its place in the cache folder"
+            f"{url} cannot be fetched ({_reason(error)}); without a network, fetch it "
+            f"elsewhere and put it at {path}"
         ) from error
+
+
+def _reason(error: BaseException) -> str:
+    """Return what an error of requests is about: the innermost one says it."""
+    inner: object = error
+    while isinstance(inner, BaseException):
+        error = inner
+        inner = getattr(error, "reason", None) or next(iter(error.args), None)
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def _pooch():

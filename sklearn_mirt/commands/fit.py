@@ -161,7 +161,7 @@ def dims(
                 item_groups=source.groups(table),
                 random_state=seed,
                 n_jobs=jobs,
-                progress=lambda done, total: report(done, f"tried {done} dimensions"),
+                progress=lambda done, total: report(done, f"dimensions tried: {done}"),
             )
         if out is not None:
             write_table(choice.table.reset_index(), out, force=force)
