@@ -60,13 +60,15 @@ class DaskRunner:
         ]
 
     def map(self, function, blocks, *shared):
-        """Return futures of function(block, *shared)."""
-        shared = self._share(shared)
-        return self._map(_compute, [function] * len(blocks), blocks, shared=shared)
+        """Yield function(block, *shared) for each block, in order."""
+        return (
+            self.client.gather(future)
+            for future in self._submit(function, blocks, shared)
+        )
 
     def map_reduce(self, function, blocks, *shared):
-        """Return the sum of function(block, *shared), as LocalRunner adds it."""
-        return self._add_up(self.map(function, blocks, *shared))
+        """Return the sum of function(block, *shared), in the order of `runs`."""
+        return self._add_up(self._submit(function, blocks, shared))
 
     def sweep(self, function, blocks, states, *shared):
         """Return futures of new states, and a sum; as StreamingRunner does."""
@@ -75,12 +77,20 @@ class DaskRunner:
         states = self._map(operator.itemgetter(0), pairs)
         return states, self._add_up(self._map(operator.itemgetter(1), pairs))
 
+    def gather(self, states):
+        """Return the states, all of them here."""
+        return self.client.gather(states)
+
     def store(self, states, folder):
         """Write the states to a folder; return their :class:`StateFile` each."""
         store, places = _Store(Path(folder)), range(len(states))
         return self.client.gather(
             self._map(_write, [store] * len(states), places, states)
         )
+
+    def _submit(self, function, blocks, shared):
+        functions = [function] * len(blocks)
+        return self._map(_compute, functions, blocks, shared=self._share(shared))
 
     def _map(self, function, *values, **options):
         return self.client.map(function, *values, pure=False, **options)
@@ -100,7 +110,7 @@ class DaskRunner:
 
 
 def _load(block):
-    return block.load()
+    return block.load() if hasattr(block, "load") else block
 
 
 def _write(store, k, state):

@@ -77,7 +77,7 @@ def check_parameters(estimator):
 class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
     """Fit, rotate, and keep what was learned; subclasses say what a table means."""
 
-    def _fit_data(self, data):
+    def _fit_data(self, data, solver=None):
         """Fit checked data and set the fitted attributes."""
         if self.checkpoint_dir is not None:
             raise ValueError("checkpoint_dir needs answers in shards: ShardedResponses")
@@ -91,7 +91,7 @@ class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
         _report_silent(data, weights)
         self.constant_items_ = _constant_items(data)
         self.n_dims_ = self._number_of_dimensions(data)
-        solver = self._make_solver(data)
+        solver = solver or self._make_solver(data)
         reporter = PassReporter(self, self.max_iter)
         result = solver.solve(
             data,

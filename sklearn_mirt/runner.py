@@ -7,10 +7,10 @@ from itertools import pairwise
 from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
 
-_RUNS = 64  # enough for any number of cores to share evenly
+RUNS = 64  # enough for any number of cores to share evenly
 
 
-def runs(blocks, most=_RUNS):
+def runs(blocks, most=RUNS):
     """Return at most `most` runs of neighbouring blocks: the tree that sums follow."""
     edges = [len(blocks) * k // most for k in range(most + 1)]
     return [blocks[a:b] for a, b in pairwise(edges) if a < b]

@@ -10,10 +10,22 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from test_shards import long_table, write_parts
 
-from sklearn_mirt import MIRTClassifier, MIRTTransformer, ShardedResponses
+from sklearn_mirt import (
+    MIRTClassifier,
+    MIRTTransformer,
+    ResponseData,
+    ShardedResponses,
+    cells,
+)
 from sklearn_mirt.datasets import make_responses
+from sklearn_mirt.design import make_design
+from sklearn_mirt.kernels.cpu import CpuKernels
+from sklearn_mirt.runner import RUNS
 from sklearn_mirt.solvers import checkpoint, sharded
+from sklearn_mirt.solvers.item_shards import ItemShardSolver
+from sklearn_mirt.solvers.variational import VariationalSolver
 
+DaskRunner = pytest.importorskip("sklearn_mirt.dask_runner").DaskRunner
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -102,8 +114,6 @@ def test_shards_of_a_cluster_are_those_of_one_process(folder, client, tmp_path):
 
 
 def test_what_travels_does_not_grow_with_respondents(client, tmp_path):
-    from sklearn_mirt.dask_runner import DaskRunner
-
     moved = []
     for n in (200, 600):
         table = long_table(n, 20)
@@ -121,8 +131,6 @@ def test_what_travels_does_not_grow_with_respondents(client, tmp_path):
 
 
 def _design(data):
-    from sklearn_mirt.design import make_design
-
     return make_design(data.items, None, None, False)
 
 
@@ -192,6 +200,36 @@ def test_a_dask_array_without_a_cluster():
     mirt = MIRTTransformer(**OPTIONS).fit(da.from_array(X, chunks=(50, 20)))
     whole = MIRTTransformer(**OPTIONS).fit(da.from_array(X, chunks=120))
     assert_allclose(mirt.lower_bounds_, whole.lower_bounds_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_items_in_shards_give_the_bytes_of_one_process(
+    client, monkeypatch, dtype, kind
+):
+    X = make_responses(30, 300, 2, missing=0.3, n_groups=2, random_state=0).responses
+    monkeypatch.setattr(cells, "SPARSE_BELOW", 0 if kind == "dense" else 2)
+    i, j = np.nonzero(~np.isnan(X))
+    data = ResponseData.from_long(i, j, X[i, j])
+    assert data.is_sparse == (kind == "sparse")
+    monkeypatch.setattr(CpuKernels, "block_cells", 300)  # several blocks
+    settings = (8, 0.0, dtype)
+    design = make_design(data.items, np.arange(300) % 2, None, False)
+    alone = VariationalSolver(*settings).solve(data, 2, design)
+    runner = DaskRunner(client, RUNS)
+    over = ItemShardSolver(runner, *settings).solve(data, 2, design)
+    assert over.trace.tobytes() == alone.trace.tobytes()
+    for a, b in zip(vars(over.items).values(), vars(alone.items).values(), strict=True):
+        assert_array_equal(a, b)
+    assert_array_equal(over.abilities.mean, alone.abilities.mean)
+
+
+def test_a_dask_array_of_many_items(client):
+    X = make_responses(30, 300, 2, missing=0.3, random_state=0).responses
+    over = MIRTTransformer(**OPTIONS).fit(da.from_array(X, chunks=(20, 70)))
+    alone = MIRTTransformer(**OPTIONS).fit(X)
+    assert over.slopes_.tobytes() == alone.slopes_.tobytes()
+    assert_array_equal(over.abilities_, alone.abilities_)
 
 
 def test_a_bad_score_of_a_dask_array(client):
