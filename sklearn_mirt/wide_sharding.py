@@ -8,14 +8,8 @@ import numpy as np
 from sklearn_mirt.atomic import whole_folder
 from sklearn_mirt.cells import CHUNK_CELLS, MISSING, SPARSE_BELOW
 from sklearn_mirt.checking import checked_scores
-from sklearn_mirt.sharding import (
-    PieceMap,
-    distinct_ids,
-    parquet_names,
-    parquet_pieces,
-    plain_ids,
-    write_shard,
-)
+from sklearn_mirt.pieces import PieceMap, parquet_names, parquet_pieces
+from sklearn_mirt.sharding import distinct_ids, plain_ids, write_shard
 from sklearn_mirt.shards import write_manifest
 
 _RUN_CELLS = 2**24  # of an array that has no chunks of its own
