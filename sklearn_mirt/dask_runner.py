@@ -4,10 +4,10 @@ import copy
 import operator
 import uuid
 from contextlib import contextmanager
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from sklearn_mirt.runner import runs
 from sklearn_mirt.streaming import SHARD_RUNS, _Store, opened
@@ -113,6 +113,11 @@ def _load(block):
     return block.load() if hasattr(block, "load") else block
 
 
+@cache
+def _libraries():
+    return ThreadpoolController()  # finding them takes milliseconds
+
+
 def _write(store, k, state):
     return store((k, state))
 
@@ -122,7 +127,7 @@ def _same(shared):
 
 
 def _compute(function, block, *state, shared):
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _libraries().limit(limits=1, user_api="blas"):
         return function(block, *map(opened, state), *shared)
 
 

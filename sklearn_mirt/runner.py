@@ -5,9 +5,26 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
 RUNS = 64  # enough for any number of cores to share evenly
+
+
+def dask_client():
+    """Return the client of joblib's Dask backend where that is active, else None."""
+    return getattr(get_active_backend()[0], "client", None)
+
+
+def n_threads(n_jobs):
+    """Return joblib's number of jobs, as threads of this process.
+
+    Its Dask backend counts the workers of a cluster; None is then one thread, on the
+    workers too.
+    """
+    if n_jobs is None and dask_client() is not None:
+        return 1
+    return effective_n_jobs(n_jobs)
 
 
 def runs(blocks, most=RUNS):
@@ -27,7 +44,7 @@ class LocalRunner:
     """
 
     def __init__(self, n_jobs=None):
-        self.n_jobs = effective_n_jobs(n_jobs)
+        self.n_jobs = n_threads(n_jobs)
         self._pool = None
 
     @contextmanager

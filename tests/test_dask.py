@@ -3,11 +3,14 @@
 import os
 import signal
 import time
+from functools import partial
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import GridSearchCV
 from test_shards import long_table, write_parts
 
 from sklearn_mirt import (
@@ -15,12 +18,13 @@ from sklearn_mirt import (
     MIRTTransformer,
     ResponseData,
     ShardedResponses,
+    bootstrap,
     cells,
 )
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.design import make_design
 from sklearn_mirt.kernels.cpu import CpuKernels
-from sklearn_mirt.runner import RUNS
+from sklearn_mirt.runner import RUNS, LocalRunner
 from sklearn_mirt.solvers import checkpoint, sharded
 from sklearn_mirt.solvers.item_shards import ItemShardSolver
 from sklearn_mirt.solvers.variational import VariationalSolver
@@ -285,12 +289,32 @@ def test_one_corrupt_file_is_named_over_a_cluster(client, tmp_path):
 
 
 def test_a_grid_search_runs_on_the_workers(client):
-    import joblib
-    from sklearn.model_selection import GridSearchCV
-
     X = make_responses(60, 20, 2, missing=0.3, random_state=0).responses
     search = GridSearchCV(MIRTTransformer(max_iter=5), {"n_dims": [1, 2]}, cv=2)
     alone = search.fit(X).cv_results_["mean_test_score"]
     with joblib.parallel_config(backend="dask"):
         over = search.fit(X).cv_results_["mean_test_score"]
     assert_array_equal(over, alone)
+
+
+def test_a_bootstrap_runs_on_the_workers(client):
+    X = make_responses(60, 20, 1, n_groups=2, as_frame=True, random_state=0)
+    mirt = MIRTTransformer(1, item_groups=X.item_groups, max_iter=5).fit(X.responses)
+    draw = partial(bootstrap, mirt, X.responses, n_replicates=4, random_state=0)
+    alone = draw()
+    with joblib.parallel_config(backend="dask"):
+        over = draw()
+    assert_array_equal(over.correlations, alone.correlations)
+
+
+def _threads_of_a_fit():
+    return os.getpid(), LocalRunner(None).n_jobs
+
+
+def test_workers_are_not_oversubscribed(client):
+    with joblib.parallel_config(backend="dask"):
+        assert LocalRunner(None).n_jobs == 1
+        calls = [joblib.delayed(_threads_of_a_fit)() for _ in range(4)]
+        told = joblib.Parallel()(calls)
+    assert {n for _, n in told} == {1}
+    assert os.getpid() not in {pid for pid, _ in told}
