@@ -1,8 +1,10 @@
 """Blocks on the workers of a Dask cluster; only sums and small tables travel."""
 
+import asyncio
 import copy
 import operator
 import uuid
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import cache, reduce
 from pathlib import Path
@@ -39,8 +41,22 @@ class DaskRunner:
 
     @contextmanager
     def running(self):
-        """Nothing to hold: the cluster is running."""
-        yield self
+        """Say so where the cluster is lost.
+
+        Raises
+        ------
+        ConnectionError
+            The scheduler no longer answers.
+        """
+        try:
+            yield self
+        except (asyncio.CancelledError, CancelledError, Exception) as error:
+            cancelled = isinstance(error, asyncio.CancelledError | CancelledError)
+            if not cancelled and self.client.status == "running":
+                raise
+            raise ConnectionError(
+                "The Dask cluster was lost: its scheduler no longer answers"
+            ) from error
 
     def persist(self, blocks):
         """Return futures of the blocks, loaded by the workers."""
