@@ -121,6 +121,7 @@ MAY_IMPORT = {
         "foundation",
         "priors",
         "rotation",
+        "runner",
         "solvers",
         "atomic",
         # one compiled loop of the choice of items
