@@ -127,7 +127,7 @@ def _files(source):
         found = [Path(path) for path in source]
     if not found:
         raise ValueError(f"{source} has no file whose name ends in .parquet")
-    return [str(path) for path in found]
+    return [str(path.absolute()) for path in found]
 
 
 def _pieces_of(path, about, number):

@@ -108,7 +108,7 @@ class ShardedAbilities:
         FileExistsError
             The directory exists.
         """
-        with whole_folder(Path(directory)) as folder:
+        with whole_folder(Path(directory).absolute()) as folder:
             write = _Write(self._finish, str(folder))
             places = zip(range(len(self)), self._shards, self._files, strict=True)
             cluster_map(current_client())(write, list(places))

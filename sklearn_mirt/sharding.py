@@ -93,7 +93,7 @@ def put_into_shards(pieces, columns, directory, mapper, *, items, n_shards, aggr
     aggregate : str or None
         As in ``ResponseData.from_long``.
     """
-    with whole_folder(Path(directory)) as folder:
+    with whole_folder(Path(directory).absolute()) as folder:
         if items is None:
             found = mapper(_ItemsOf(columns.item), pieces)
             items = np.unique(np.concatenate(found))

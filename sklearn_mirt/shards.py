@@ -107,7 +107,7 @@ class ShardedResponses:
         ValueError
             The folder holds no shards.
         """
-        folder = Path(folder)
+        folder = Path(folder).absolute()  # workers may be elsewhere
         try:
             with open(folder / MANIFEST, encoding="utf-8") as file:
                 told = json.load(file)

@@ -88,7 +88,7 @@ def _pieces(X):
 
 
 def _put(pieces, directory, items, mapper, respondent):
-    with whole_folder(Path(directory)) as folder:
+    with whole_folder(Path(directory).absolute()) as folder:
         told = mapper(_Write(folder, items, respondent), pieces)
         if not told:
             raise ValueError("There are no respondents")

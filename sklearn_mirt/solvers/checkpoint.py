@@ -37,7 +37,8 @@ class Checkpoint:
     """
 
     def __init__(self, folder, about):
-        self.folder, self._about = Path(folder), json.dumps(about, sort_keys=True)
+        self.folder = Path(folder).absolute()
+        self._about = json.dumps(about, sort_keys=True)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._file = self.folder / FILE
         self._last = time.monotonic()
