@@ -17,12 +17,15 @@ def is_lazy(X):
     return hasattr(X, "__dask_graph__")
 
 
+def has_more_items(X):
+    """Return whether X is a dask array with fewer rows than columns."""
+    return is_lazy(X) and hasattr(X, "chunks") and X.shape[0] < X.shape[1]
+
+
 def gathered(X):
     """Return the ResponseData of a dask array of few respondents and many items."""
     import dask
 
-    if not hasattr(X, "chunks"):
-        return X.compute()
     columns = X.rechunk({0: -1})
     parts = columns.to_delayed()[0]
     first = np.cumsum([0, *columns.chunks[1]])

@@ -1,5 +1,6 @@
 """ShardedAbilities: abilities of respondents that no process has all of."""
 
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +62,22 @@ class ShardedAbilities:
     def __getitem__(self, k):
         """Return the :class:`Abilities` of shard k."""
         return self._finish(self._shards[k], self._files[k])
+
+    def moved(self, inverse, prior_covariance):
+        """Return the abilities in other coordinates, ``inverse @ theta``.
+
+        Parameters
+        ----------
+        inverse : (D, D) array
+        prior_covariance : (D, D) array
+            Of abilities in the new coordinates.
+        """
+        moved, finish = copy(self), self._finish
+        moved._alive = self._alive
+        moved._finish = Finish(
+            inverse @ finish.inverse, finish.center, prior_covariance
+        )
+        return moved
 
     def find(self, ids):
         """Return the abilities of some respondents, and whether each is known.

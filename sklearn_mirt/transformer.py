@@ -11,7 +11,14 @@ from sklearn_mirt.bank import ItemBank, load_item_bank
 from sklearn_mirt.callbacks import with_callbacks
 from sklearn_mirt.data import ResponseData
 from sklearn_mirt.estimator import BaseMIRT, check_parameters
-from sklearn_mirt.lazy import gathered, is_lazy, lazily, over_items, wide_shards
+from sklearn_mirt.lazy import (
+    gathered,
+    has_more_items,
+    is_lazy,
+    lazily,
+    over_items,
+    wide_shards,
+)
 from sklearn_mirt.prediction import expected_scores
 from sklearn_mirt.shards import ShardedResponses
 
@@ -227,7 +234,7 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
             A respondent or an item has no answer at all.
         """
         check_parameters(self)
-        if is_lazy(X) and X.shape[0] < X.shape[1]:
+        if has_more_items(X):
             return self._fit_data(self._read(gathered(X), reset=True), over_items(self))
         if isinstance(X, ShardedResponses) or is_lazy(X):
             return self._fit_shards(X)

@@ -242,6 +242,19 @@ def test_a_dask_array_of_many_items(client):
     assert_array_equal(over.abilities_, alone.abilities_)
 
 
+def test_a_wide_dask_frame(client):
+    X = make_responses(120, 20, 2, missing=0.3, as_frame=True, random_state=0)
+    X = X.responses
+    frame = dd.from_pandas(X, npartitions=3)
+    mirt = MIRTTransformer(**OPTIONS).fit(frame)
+    assert mirt.feature_names_in_.tolist() == X.columns.tolist()
+    assert mirt.items_.tolist() == X.columns.tolist()
+    lazy = mirt.transform(frame)
+    assert lazy.npartitions == 3
+    assert_allclose(lazy.compute(), mirt.transform(X), atol=1e-12)
+    assert_allclose(mirt.score(frame), mirt.score(X), rtol=1e-12)
+
+
 def test_a_bad_score_of_a_dask_array(client):
     X = np.zeros((120, 20))
     X[70, 3] = -1

@@ -215,6 +215,16 @@ def test_abilities_are_written_shard_by_shard(shards, tmp_path):
         mirt.sharded_abilities_.to_parquet(tmp_path / "abilities")
 
 
+def test_a_rotation_takes_the_abilities_along(shards):
+    mirt = MIRTTransformer(2).fit(shards)
+    turned = mirt.rotate("varimax")
+    a, b = (m.sharded_abilities_.find(["r0001", "r0002"])[0] for m in (mirt, turned))
+    assert not np.allclose(a.mean, b.mean)
+    assert_allclose(a.mean @ mirt.slopes_.T, b.mean @ turned.slopes_.T, atol=1e-10)
+    assert_allclose(b.prior_covariance, turned.ability_correlation_)
+    assert ("respondents", "300") in turned._summary()
+
+
 def test_a_classifier_predicts_respondents_of_shards(table, shards):
     clf = MIRTClassifier(2, dtype="float64", tol=1e-9).fit(shards)
     whole = MIRTClassifier(2, dtype="float64", solver="variational", tol=1e-9)
