@@ -1,13 +1,15 @@
 """Blocks on the workers of a Dask cluster; only sums and small tables travel."""
 
+import asyncio
 import copy
 import operator
 import uuid
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from sklearn_mirt.runner import runs
 from sklearn_mirt.streaming import SHARD_RUNS, _Store, opened
@@ -39,8 +41,22 @@ class DaskRunner:
 
     @contextmanager
     def running(self):
-        """Nothing to hold: the cluster is running."""
-        yield self
+        """Say so where the cluster is lost.
+
+        Raises
+        ------
+        ConnectionError
+            The scheduler no longer answers.
+        """
+        try:
+            yield self
+        except (asyncio.CancelledError, CancelledError, Exception) as error:
+            cancelled = isinstance(error, asyncio.CancelledError | CancelledError)
+            if not cancelled and self.client.status == "running":
+                raise
+            raise ConnectionError(
+                "The Dask cluster was lost: its scheduler no longer answers"
+            ) from error
 
     def persist(self, blocks):
         """Return futures of the blocks, loaded by the workers."""
@@ -60,13 +76,15 @@ class DaskRunner:
         ]
 
     def map(self, function, blocks, *shared):
-        """Return futures of function(block, *shared)."""
-        shared = self._share(shared)
-        return self._map(_compute, [function] * len(blocks), blocks, shared=shared)
+        """Yield function(block, *shared) for each block, in order."""
+        return (
+            self.client.gather(future)
+            for future in self._submit(function, blocks, shared)
+        )
 
     def map_reduce(self, function, blocks, *shared):
-        """Return the sum of function(block, *shared), as LocalRunner adds it."""
-        return self._add_up(self.map(function, blocks, *shared))
+        """Return the sum of function(block, *shared), in the order of `runs`."""
+        return self._add_up(self._submit(function, blocks, shared))
 
     def sweep(self, function, blocks, states, *shared):
         """Return futures of new states, and a sum; as StreamingRunner does."""
@@ -75,12 +93,20 @@ class DaskRunner:
         states = self._map(operator.itemgetter(0), pairs)
         return states, self._add_up(self._map(operator.itemgetter(1), pairs))
 
+    def gather(self, states):
+        """Return the states, all of them here."""
+        return self.client.gather(states)
+
     def store(self, states, folder):
         """Write the states to a folder; return their :class:`StateFile` each."""
         store, places = _Store(Path(folder)), range(len(states))
         return self.client.gather(
             self._map(_write, [store] * len(states), places, states)
         )
+
+    def _submit(self, function, blocks, shared):
+        functions = [function] * len(blocks)
+        return self._map(_compute, functions, blocks, shared=self._share(shared))
 
     def _map(self, function, *values, **options):
         return self.client.map(function, *values, pure=False, **options)
@@ -100,7 +126,12 @@ class DaskRunner:
 
 
 def _load(block):
-    return block.load()
+    return block.load() if hasattr(block, "load") else block
+
+
+@cache
+def _libraries():
+    return ThreadpoolController()  # finding them takes milliseconds
 
 
 def _write(store, k, state):
@@ -112,7 +143,7 @@ def _same(shared):
 
 
 def _compute(function, block, *state, shared):
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _libraries().limit(limits=1, user_api="blas"):
         return function(block, *map(opened, state), *shared)
 
 

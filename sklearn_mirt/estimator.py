@@ -77,7 +77,7 @@ def check_parameters(estimator):
 class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
     """Fit, rotate, and keep what was learned; subclasses say what a table means."""
 
-    def _fit_data(self, data):
+    def _fit_data(self, data, solver=None):
         """Fit checked data and set the fitted attributes."""
         if self.checkpoint_dir is not None:
             raise ValueError("checkpoint_dir needs answers in shards: ShardedResponses")
@@ -91,7 +91,7 @@ class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
         _report_silent(data, weights)
         self.constant_items_ = _constant_items(data)
         self.n_dims_ = self._number_of_dimensions(data)
-        solver = self._make_solver(data)
+        solver = solver or self._make_solver(data)
         reporter = PassReporter(self, self.max_iter)
         result = solver.solve(
             data,
@@ -246,6 +246,10 @@ class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
             *apply_rotation(self.item_parameters_, self.ability_posteriors_, M),
             prior.carried(_item_coordinates(M)),
         )
+        sharded = getattr(self, "sharded_abilities_", None)
+        if sharded is not None:
+            correlation = moved.ability_correlation_
+            moved.sharded_abilities_ = sharded.moved(np.linalg.inv(M), correlation)
         return moved
 
     def _keep_posteriors(self, items, abilities, prior):
@@ -273,8 +277,10 @@ class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
         exact = self.solver_ == "quadrature"
         trace = self.log_likelihoods_ if exact else self.lower_bounds_
         state = "converged" if self.converged_ else "NOT converged"
+        sharded = getattr(self, "sharded_abilities_", None)
+        n = len(self.respondents_) if sharded is None else sharded.n_respondents
         rows = [
-            ("respondents", f"{len(self.respondents_):,}"),
+            ("respondents", f"{n:,}"),
             ("items", f"{len(self.items_):,} in {len(self.groups_):,} group(s)"),
             ("dimensions", f"{self.slopes_.shape[1]}, rotation {self.rotation}"),
             ("fit", f"{self.solver_}, {state} after {self.n_iter_} passes"),

@@ -6,12 +6,57 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklearn_mirt.shards import ShardedResponses
+from sklearn_mirt.cells import DenseCells
+from sklearn_mirt.checking import dense_scores, object_array
+from sklearn_mirt.data import ResponseData
+from sklearn_mirt.shards import ShardedResponses, current_client
 
 
 def is_lazy(X):
     """Return whether X is a dask collection."""
     return hasattr(X, "__dask_graph__")
+
+
+def has_more_items(X):
+    """Return whether X is a dask array with fewer rows than columns."""
+    return is_lazy(X) and hasattr(X, "chunks") and X.shape[0] < X.shape[1]
+
+
+def gathered(X):
+    """Return the ResponseData of a dask array of few respondents and many items."""
+    import dask
+
+    columns = X.rechunk({0: -1})
+    parts = columns.to_delayed()[0]
+    first = np.cumsum([0, *columns.chunks[1]])
+    coded = dask.delayed(_coded)
+    parts = dask.compute(
+        *(coded(part, int(a)) for part, a in zip(parts, first[:-1], strict=True))
+    )
+    cells = DenseCells(np.concatenate(parts), None)
+    ids = [object_array(range(n)) for n in X.shape]
+    return ResponseData(cells, *ids)
+
+
+def _coded(part, first):
+    """Return the checked scores (n_items, n_respondents) of some columns."""
+    rows, columns = (np.arange(n) for n in part.shape)
+    return dense_scores(part, rows, first + columns)
+
+
+def over_items(estimator):
+    """Return the solver with items in shards over the current client, or None."""
+    client = current_client()
+    if client is None or estimator.device != "cpu":
+        return None
+    if estimator.solver == "quadrature" or estimator.item_model != "2pl":
+        return None
+    from sklearn_mirt.dask_runner import DaskRunner
+    from sklearn_mirt.runner import RUNS
+    from sklearn_mirt.solvers.item_shards import ItemShardSolver
+
+    runner = DaskRunner(client, RUNS)
+    return ItemShardSolver(runner, estimator.max_iter, estimator.tol, estimator.dtype)
 
 
 def wide_shards(X):

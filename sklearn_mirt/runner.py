@@ -5,12 +5,29 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
-_RUNS = 64  # enough for any number of cores to share evenly
+RUNS = 64  # enough for any number of cores to share evenly
 
 
-def runs(blocks, most=_RUNS):
+def dask_client():
+    """Return the client of joblib's Dask backend where that is active, else None."""
+    return getattr(get_active_backend()[0], "client", None)
+
+
+def n_threads(n_jobs):
+    """Return joblib's number of jobs, as threads of this process.
+
+    Its Dask backend counts the workers of a cluster; None is then one thread, on the
+    workers too.
+    """
+    if n_jobs is None and dask_client() is not None:
+        return 1
+    return effective_n_jobs(n_jobs)
+
+
+def runs(blocks, most=RUNS):
     """Return at most `most` runs of neighbouring blocks: the tree that sums follow."""
     edges = [len(blocks) * k // most for k in range(most + 1)]
     return [blocks[a:b] for a, b in pairwise(edges) if a < b]
@@ -27,7 +44,7 @@ class LocalRunner:
     """
 
     def __init__(self, n_jobs=None):
-        self.n_jobs = effective_n_jobs(n_jobs)
+        self.n_jobs = n_threads(n_jobs)
         self._pool = None
 
     @contextmanager

@@ -1,5 +1,6 @@
 """ShardedAbilities: abilities of respondents that no process has all of."""
 
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +63,22 @@ class ShardedAbilities:
         """Return the :class:`Abilities` of shard k."""
         return self._finish(self._shards[k], self._files[k])
 
+    def moved(self, inverse, prior_covariance):
+        """Return the abilities in other coordinates, ``inverse @ theta``.
+
+        Parameters
+        ----------
+        inverse : (D, D) array
+        prior_covariance : (D, D) array
+            Of abilities in the new coordinates.
+        """
+        moved, finish = copy(self), self._finish
+        moved._alive = self._alive
+        moved._finish = Finish(
+            inverse @ finish.inverse, finish.center, prior_covariance
+        )
+        return moved
+
     def find(self, ids):
         """Return the abilities of some respondents, and whether each is known.
 
@@ -108,7 +125,7 @@ class ShardedAbilities:
         FileExistsError
             The directory exists.
         """
-        with whole_folder(Path(directory)) as folder:
+        with whole_folder(Path(directory).absolute()) as folder:
             write = _Write(self._finish, str(folder))
             places = zip(range(len(self)), self._shards, self._files, strict=True)
             cluster_map(current_client())(write, list(places))

@@ -65,10 +65,33 @@ def fit_shards(estimator, data):
 def _runner(estimator, data):
     client = current_client()
     if client is None:
-        return StreamingRunner(estimator.n_jobs, data.folder)
+        runner = StreamingRunner(estimator.n_jobs, data.folder)
+        runner.n_jobs = min(runner.n_jobs, _threads(data, estimator.n_dims))
+        return runner
     from sklearn_mirt.dask_runner import DaskRunner
 
     return DaskRunner(client)
+
+
+def _threads(data, n_dims):
+    """Return how many shards may be open at once.
+
+    Raises
+    ------
+    ValueError
+        Not one.
+    """
+    # a shard and its sums; and what Python, compiler and sums that wait take
+    sums = 8 * data.n_items * (n_dims + 1) * (n_dims + 4) // 2
+    each = 2 * max(shard.size() for shard in data.shards) + 2**25 + sums
+    rest = data.max_memory - 2**28 - 16 * sums
+    if rest < each:
+        raise ValueError(
+            f"max_memory of {data.max_memory / 1e6:.0f} MB is too little: "
+            f"{(each + data.max_memory - rest) / 1e6:.0f} MB are needed for one shard "
+            f"of {len(data.shards)}; make more of them, or allow more memory"
+        )
+    return rest // each
 
 
 def _refuse(estimator, data):

@@ -9,7 +9,7 @@ that names file and row, and nothing is left behind.
 """
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +17,10 @@ import numpy as np
 from sklearn_mirt.atomic import whole_folder
 from sklearn_mirt.cells import MISSING, SPARSE_BELOW, resolve_repeats
 from sklearn_mirt.checking import checked_scores, checked_weights
-from sklearn_mirt.shards import cluster_map, write_manifest
+from sklearn_mirt.shards import write_manifest
 
-_PIECE_ROWS = 2**20
-_SHARD_ROWS = 2**23  # they take some 400 MB while they are sorted
+_SHARD_ROWS = 2**23  # of a shard, at most
+_ROW_BYTES = 64  # that a row takes while its shard is sorted
 _FEW_ROWS = 2**16
 _SHARDS = 64
 
@@ -54,72 +54,6 @@ class Plan:
         return self.folder / f"split-{number:06d}.arrow"
 
 
-@dataclass(frozen=True)
-class ParquetPiece:
-    """Neighbouring row groups of one file."""
-
-    path: str
-    groups: tuple
-    first_row: int
-    number: int
-
-    def read(self, names):
-        """Return an Arrow table of some columns."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            with pq.ParquetFile(self.path) as file:
-                return file.read_row_groups(list(self.groups), columns=names)
-        except (OSError, pa.ArrowException) as error:
-            raise ValueError(f"{self.path} cannot be read: {error}") from error
-
-    def name(self, k):
-        """Return the place of row k of the piece in words."""
-        return f"row {self.first_row + k} of {self.path}"
-
-
-@dataclass(frozen=True, eq=False)
-class FramePiece:
-    """One partition of a dask DataFrame, delayed or computed."""
-
-    table: object
-    number: int
-
-    def read(self, names):
-        """Return an Arrow table of some columns."""
-        import pyarrow as pa
-
-        return pa.Table.from_pandas(self.table[names], preserve_index=False)
-
-    def name(self, k):
-        """Return the place of row k of the piece in words."""
-        return f"row {k} of partition {self.number}"
-
-
-class PieceMap:
-    """Maps functions over pieces with something delayed, and over anything else."""
-
-    def __init__(self, client):
-        self._client = client
-
-    def __call__(self, function, values):
-        """Return the list of function(value)."""
-        if not hasattr(getattr(values[0], "table", None), "__dask_graph__"):
-            return cluster_map(self._client)(function, values)
-        import dask
-
-        call = dask.delayed(_with_table)
-        tasks = [call(function, replace(v, table=None), v.table) for v in values]
-        if self._client is not None:
-            return self._client.gather(self._client.compute(tasks))
-        return [task.compute(scheduler="single-threaded") for task in tasks]
-
-
-def _with_table(function, piece, table):
-    return function(replace(piece, table=table))
-
-
 class RepeatedAnswerError(ValueError):
     """A respondent answered an item more than once."""
 
@@ -128,83 +62,16 @@ class RepeatedAnswerError(ValueError):
         self.respondent, self.item = respondent, item
 
 
-def parquet_pieces(source, names):
-    """Return the pieces of a folder of Parquet files, or of some files, and row count.
-
-    Raises
-    ------
-    ValueError
-        A file is no Parquet file or lacks a column; all such files are named.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pieces, wrong, n_rows = [], [], 0
-    for path in _files(source):
-        try:
-            about = pq.read_metadata(path)
-        except (OSError, pa.ArrowException) as error:
-            wrong.append(f"{path} is no Parquet file ({str(error).splitlines()[0]})")
-            continue
-        present = about.schema.to_arrow_schema().names
-        lacking = [name for name in names if name not in present]
-        if lacking:
-            wrong.append(f"{path} has no column {lacking[0]!r}; it has {present[:9]}")
-            continue
-        n_rows += about.num_rows
-        pieces += _pieces_of(path, about, len(pieces))
-    if wrong:
-        raise ValueError("; ".join(wrong[:5]) + ("; ..." if len(wrong) > 5 else ""))
-    if n_rows == 0:
-        raise ValueError(f"There are no answers: {source} has no rows")
-    return pieces, n_rows
-
-
-def parquet_names(source):
-    """Return the names of the columns of the first Parquet file of a folder."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    first = _files(source)[0]
-    try:
-        return pq.read_schema(first).names
-    except (OSError, pa.ArrowException) as error:
-        raise ValueError(f"{first} is no Parquet file ({error})") from error
-
-
-def _files(source):
-    if isinstance(source, str | os.PathLike):
-        folder = Path(source)
-        found = sorted(folder.rglob("*.parquet")) if folder.is_dir() else [folder]
-    else:
-        found = [Path(path) for path in source]
-    if not found:
-        raise ValueError(f"{source} has no file whose name ends in .parquet")
-    return [str(path) for path in found]
-
-
-def _pieces_of(path, about, number):
-    """Yield runs of row groups of about _PIECE_ROWS rows."""
-    groups, rows, first = [], 0, 0
-    for k in range(about.num_row_groups):
-        groups.append(k)
-        rows += about.row_group(k).num_rows
-        if rows >= _PIECE_ROWS or k == about.num_row_groups - 1:
-            if rows:
-                yield ParquetPiece(path, tuple(groups), first, number)
-                number += 1
-            groups, first, rows = [], first + rows, 0
-
-
-def number_of_shards(n_rows):
+def number_of_shards(n_rows, max_memory):
     """Return how many shards a number of answers is put into.
 
     64, so that what travels in a pass does not depend on the number of respondents;
-    fewer where there is little to share, more where a shard would be too large to sort.
+    fewer where there is little to share, more where a shard would be too large to sort
+    in a quarter of the memory, in bytes.
     """
     few = max(1, min(_SHARDS, n_rows // _FEW_ROWS))
-    many = few
-    while n_rows > many * _SHARD_ROWS:
+    many, most = few, min(_SHARD_ROWS, max_memory // (4 * _ROW_BYTES))
+    while n_rows > many * most:
         many *= 2
     return many
 
@@ -226,7 +93,7 @@ def put_into_shards(pieces, columns, directory, mapper, *, items, n_shards, aggr
     aggregate : str or None
         As in ``ResponseData.from_long``.
     """
-    with whole_folder(Path(directory)) as folder:
+    with whole_folder(Path(directory).absolute()) as folder:
         if items is None:
             found = mapper(_ItemsOf(columns.item), pieces)
             items = np.unique(np.concatenate(found))

@@ -7,6 +7,8 @@ files that the answers came in.
 """
 
 import json
+import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +35,10 @@ class ShardFile:
 
     path: str
     n_items: int
+
+    def size(self):
+        """Return the bytes of the file, which it takes in memory too."""
+        return os.path.getsize(self.path)
 
     def load(self):
         """Return the cells, respondents along the first axis."""
@@ -72,9 +78,12 @@ class ShardedResponses:
         Number of respondents, and of those with answers.
     n_observed : int
         Number of answers.
+    max_memory : int
+        Bytes that a fit without a cluster may take in this process.
     """
 
-    def __init__(self, folder, items, shards, sums, counts):
+    def __init__(self, folder, items, shards, sums, counts, max_memory):
+        self.max_memory = max_memory
         self.folder = Path(folder)
         self.items, self.shards = items, shards
         self.item_weight, self.item_score = sums
@@ -82,19 +91,23 @@ class ShardedResponses:
         items.setflags(write=False)
 
     @classmethod
-    def open(cls, folder):
+    def open(cls, folder, *, max_memory="2GB"):
         """Return the responses that were put into shards in a folder.
 
         Parameters
         ----------
         folder : path-like
+        max_memory : int or str, default="2GB"
+            What a fit without a cluster may take in this process: bytes, or text such
+            as "500MB". It limits the number of threads, each of which has one shard
+            open.
 
         Raises
         ------
         ValueError
             The folder holds no shards.
         """
-        folder = Path(folder)
+        folder = Path(folder).absolute()  # workers may be elsewhere
         try:
             with open(folder / MANIFEST, encoding="utf-8") as file:
                 told = json.load(file)
@@ -112,7 +125,8 @@ class ShardedResponses:
             ids = object_array(arrays["ids"].tolist())
             sums = arrays["weight"], arrays["score"]
         shards = [ShardFile(str(folder / name), len(ids)) for name in told["shards"]]
-        return cls(folder, ids, shards, sums, told["counts"])
+        counts, memory = told["counts"], bytes_of(max_memory)
+        return cls(folder, ids, shards, sums, counts, memory)
 
     @classmethod
     def from_parquet(
@@ -127,6 +141,7 @@ class ShardedResponses:
         items=None,
         aggregate=None,
         n_shards=None,
+        max_memory="2GB",
         layout="long",
     ):
         """Put a table in Parquet files into shards.
@@ -152,6 +167,9 @@ class ShardedResponses:
         n_shards : int, default=None
             Number of shards, at least the number of workers. Default: by the number
             of answers, 64 from 4 million to 500 million.
+        max_memory : int or str, default="2GB"
+            What the process, or each worker, may take meanwhile; more shards are made
+            where they would not fit. Later as in :meth:`open`.
         layout : {"long", "wide"}, default="long"
             One row per answer, or one row per respondent and one column per item. A
             wide table keeps its rows in their order; `respondent` is its column of
@@ -170,27 +188,28 @@ class ShardedResponses:
             known; a score is no number in [0, 1]; a respondent answered an item twice
             and `aggregate` is None. The message names file and row.
         """
-        from sklearn_mirt import sharding
+        from sklearn_mirt import pieces, sharding
 
         if layout == "wide":
             from sklearn_mirt.wide_sharding import put_wide_files
 
             put_wide_files(source, directory, respondent, cluster_map(current_client()))
-            return cls.open(directory)
+            return cls.open(directory, max_memory=max_memory)
         if layout != "long":
             raise ValueError(f"layout must be 'long' or 'wide', got {layout!r}")
         columns = sharding.Columns(respondent, item, score, weight)
-        pieces, n_rows = sharding.parquet_pieces(source, columns.names())
+        found, n_rows = pieces.parquet_pieces(source, columns.names())
         sharding.put_into_shards(
-            pieces,
+            found,
             columns,
             directory,
             cluster_map(current_client()),
             items=items,
-            n_shards=n_shards or sharding.number_of_shards(n_rows),
+            n_shards=n_shards
+            or sharding.number_of_shards(n_rows, bytes_of(max_memory)),
             aggregate=aggregate,
         )
-        return cls.open(directory)
+        return cls.open(directory, max_memory=max_memory)
 
     @classmethod
     def from_long(
@@ -205,6 +224,7 @@ class ShardedResponses:
         items=None,
         aggregate=None,
         n_shards=None,
+        max_memory="2GB",
     ):
         """Put a dask DataFrame, one row per answer, into shards.
 
@@ -212,7 +232,8 @@ class ShardedResponses:
         ----------
         frame : dask DataFrame
             Its partitions are computed up to three times and never gathered.
-        directory, respondent, item, score, weight, items, aggregate, n_shards
+        directory, respondent, item, score, weight, items, aggregate, n_shards, \
+max_memory
             As in :meth:`from_parquet`.
 
         Returns
@@ -224,7 +245,7 @@ class ShardedResponses:
         FileExistsError, ValueError
             As :meth:`from_parquet`; the message names partition and row.
         """
-        from sklearn_mirt import sharding
+        from sklearn_mirt import pieces, sharding
 
         columns = sharding.Columns(respondent, item, score, weight)
         lacking = [name for name in columns.names() if name not in frame.columns]
@@ -235,15 +256,16 @@ class ShardedResponses:
         parts = frame[columns.names()].to_delayed()
         n_rows = n_shards or int(frame.shape[0].compute())
         sharding.put_into_shards(
-            [sharding.FramePiece(part, k) for k, part in enumerate(parts)],
+            [pieces.FramePiece(part, k) for k, part in enumerate(parts)],
             columns,
             directory,
-            sharding.PieceMap(current_client()),
+            pieces.PieceMap(current_client()),
             items=items,
-            n_shards=n_shards or sharding.number_of_shards(n_rows),
+            n_shards=n_shards
+            or sharding.number_of_shards(n_rows, bytes_of(max_memory)),
             aggregate=aggregate,
         )
-        return cls.open(directory)
+        return cls.open(directory, max_memory=max_memory)
 
     @classmethod
     def from_wide(cls, X, directory, *, items=None):
@@ -313,6 +335,24 @@ def write_manifest(folder, items, shards, sums, counts):
     np.savez(folder / "items.npz", ids=items, weight=sums[0], score=sums[1])
     told = {"format": _FORMAT, "shards": shards, "counts": [int(n) for n in counts]}
     (folder / MANIFEST).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def bytes_of(memory):
+    """Return a number of bytes, given as one or as text such as "2GB".
+
+    Raises
+    ------
+    ValueError
+        It is neither, or not positive.
+    """
+    found = re.fullmatch(r"\s*([\d.]+)\s*([kMGT]?)i?B?\s*", str(memory))
+    number = float(found[1]) * 1000 ** " kMGT".index(found[2] or " ") if found else 0
+    if not number > 0:
+        raise ValueError(
+            "max_memory must be a number of bytes or text such as '2GB', got "
+            f"{memory!r}"
+        )
+    return int(number)
 
 
 def current_client():

@@ -11,7 +11,14 @@ from sklearn_mirt.bank import ItemBank, load_item_bank
 from sklearn_mirt.callbacks import with_callbacks
 from sklearn_mirt.data import ResponseData
 from sklearn_mirt.estimator import BaseMIRT, check_parameters
-from sklearn_mirt.lazy import is_lazy, lazily, wide_shards
+from sklearn_mirt.lazy import (
+    gathered,
+    has_more_items,
+    is_lazy,
+    lazily,
+    over_items,
+    wide_shards,
+)
 from sklearn_mirt.prediction import expected_scores
 from sklearn_mirt.shards import ShardedResponses
 
@@ -205,7 +212,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
             there is no answer. In a sparse matrix, stored means observed. Also
             :class:`ShardedResponses`, and dask arrays and wide dask DataFrames: their
             respondents stay in shards, and `abilities_` are empty; see
-            `sharded_abilities_`.
+            `sharded_abilities_`. A dask array with more items than respondents is
+            gathered, one byte for each answer, and its items are fitted in shards.
         y : None
             Ignored.
 
@@ -226,6 +234,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
             A respondent or an item has no answer at all.
         """
         check_parameters(self)
+        if has_more_items(X):
+            return self._fit_data(self._read(gathered(X), reset=True), over_items(self))
         if isinstance(X, ShardedResponses) or is_lazy(X):
             return self._fit_shards(X)
         return self._fit_data(self._read(X, reset=True))

@@ -18,10 +18,11 @@ on the safe side. Neither says what other *benchmarks* would have shown.
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
@@ -31,6 +32,7 @@ from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.refit import Refitter, as_data
 from sklearn_mirt.replicates import KeptReplicates, digest
 from sklearn_mirt.resampling import resampled
+from sklearn_mirt.runner import dask_client, n_threads
 
 _PASSES = {"items": 10, "respondents": 60}
 _TOL = 1e-6
@@ -282,7 +284,8 @@ def bootstrap(
         Seed. Replicate b has a seed of its own, so the result is the same for every
         `n_jobs`, and the first replicates are the same whatever their number.
     n_jobs : int, default=None
-        Replicates at a time.
+        Replicates at a time. In ``joblib.parallel_config(backend="dask")`` they run on
+        the workers of the cluster instead.
     progress : callable, default=None
         Called as ``progress(done, n_replicates)`` after each replicate.
     keep : path-like, default=None
@@ -418,12 +421,13 @@ def _respondent_replicate(refitter, scales, means, index):
 def finished_in_order(function, tasks, n_jobs, progress=None):
     """Return function(task) of each task; after an interruption, of the first ones.
 
-    Threads, as the work releases the interpreter's lock.
+    Threads, as the work releases the interpreter's lock; or the workers of a cluster,
+    where joblib's Dask backend is active.
     """
-    done, pool = [], ThreadPoolExecutor(effective_n_jobs(n_jobs))
+    done = []
     try:
-        with threadpool_limits(limits=1, user_api="blas"):
-            for result in [pool.submit(function, task) for task in tasks]:
+        with _submitting(function, n_jobs) as submit:
+            for result in [submit(task) for task in tasks]:
                 done.append(result.result())
                 if progress is not None:
                     progress(len(done), len(tasks))
@@ -435,6 +439,26 @@ def finished_in_order(function, tasks, n_jobs, progress=None):
             ResponseDataWarning,
             stacklevel=3,
         )
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
     return done
+
+
+@contextmanager
+def _submitting(function, n_jobs):
+    """Yield what takes a task and returns the future of its result."""
+    client = dask_client()
+    if client is not None:
+        # once to each worker, with the data that it refits
+        there = client.scatter([function], broadcast=True, hash=False)[0]
+        yield lambda task: client.submit(_on_worker, there, task, pure=False)
+        return
+    with threadpool_limits(limits=1, user_api="blas"):
+        pool = ThreadPoolExecutor(n_threads(n_jobs))
+        try:
+            yield partial(pool.submit, function)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _on_worker(function, task):
+    with threadpool_limits(limits=1, user_api="blas"):
+        return function(task)

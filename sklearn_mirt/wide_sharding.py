@@ -8,14 +8,8 @@ import numpy as np
 from sklearn_mirt.atomic import whole_folder
 from sklearn_mirt.cells import CHUNK_CELLS, MISSING, SPARSE_BELOW
 from sklearn_mirt.checking import checked_scores
-from sklearn_mirt.sharding import (
-    PieceMap,
-    distinct_ids,
-    parquet_names,
-    parquet_pieces,
-    plain_ids,
-    write_shard,
-)
+from sklearn_mirt.pieces import PieceMap, parquet_names, parquet_pieces
+from sklearn_mirt.sharding import distinct_ids, plain_ids, write_shard
 from sklearn_mirt.shards import write_manifest
 
 _RUN_CELLS = 2**24  # of an array that has no chunks of its own
@@ -94,7 +88,7 @@ def _pieces(X):
 
 
 def _put(pieces, directory, items, mapper, respondent):
-    with whole_folder(Path(directory)) as folder:
+    with whole_folder(Path(directory).absolute()) as folder:
         told = mapper(_Write(folder, items, respondent), pieces)
         if not told:
             raise ValueError("There are no respondents")

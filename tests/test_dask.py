@@ -2,24 +2,39 @@
 
 import os
 import signal
-import time
+from functools import partial
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import GridSearchCV
 from test_shards import long_table, write_parts
 
-from sklearn_mirt import MIRTClassifier, MIRTTransformer, ShardedResponses
+from sklearn_mirt import (
+    MIRTClassifier,
+    MIRTTransformer,
+    ResponseData,
+    ShardedResponses,
+    bootstrap,
+    cells,
+)
 from sklearn_mirt.datasets import make_responses
+from sklearn_mirt.design import make_design
+from sklearn_mirt.kernels.cpu import CpuKernels
+from sklearn_mirt.runner import RUNS, LocalRunner
 from sklearn_mirt.solvers import checkpoint, sharded
+from sklearn_mirt.solvers.item_shards import ItemShardSolver
+from sklearn_mirt.solvers.variational import VariationalSolver
 
+DaskRunner = pytest.importorskip("sklearn_mirt.dask_runner").DaskRunner
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-OPTIONS = {"n_dims": 2, "max_iter": 5, "tol": 0}
+OPTIONS = {"n_dims": 2, "max_iter": 4, "tol": 0}
 pytestmark = pytest.mark.filterwarnings("ignore:The fit stopped after")
 
 
@@ -43,22 +58,23 @@ def client(cluster):
         yield client
 
 
-def _folder(tmp_path_factory, missing):
+def _folder(tmp_path_factory, missing, n_shards):
     folder = tmp_path_factory.mktemp("dask")
     source = write_parts(long_table(missing=missing), folder / "parts")
-    ShardedResponses.from_parquet(source, folder / "shards", n_shards=17)
+    ShardedResponses.from_parquet(source, folder / "shards", n_shards=n_shards)
     return folder
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder of sparse shards, more than there are runs of them."""
-    return _folder(tmp_path_factory, 0.9)
+    """A folder of sparse shards."""
+    return _folder(tmp_path_factory, 0.9, 4)
 
 
 @pytest.fixture(scope="module")
 def dense(tmp_path_factory):
-    return _folder(tmp_path_factory, 0.4)
+    """A folder of dense shards, more than there are runs of them."""
+    return _folder(tmp_path_factory, 0.4, 17)
 
 
 def contents(mirt):
@@ -95,34 +111,30 @@ def test_a_cluster_gives_the_bytes_of_one_process(kind, cluster, dtype, request)
 
 
 def test_shards_of_a_cluster_are_those_of_one_process(folder, client, tmp_path):
-    data = ShardedResponses.from_parquet(folder / "parts", tmp_path / "s", n_shards=17)
+    data = ShardedResponses.from_parquet(folder / "parts", tmp_path / "s", n_shards=4)
     for a, b in zip(data.shards, _open(folder).shards, strict=True):
         with np.load(a.path) as a, np.load(b.path) as b:
             assert all(a[name].tobytes() == b[name].tobytes() for name in (*a, *b))
 
 
 def test_what_travels_does_not_grow_with_respondents(client, tmp_path):
-    from sklearn_mirt.dask_runner import DaskRunner
-
     moved = []
     for n in (200, 600):
         table = long_table(n, 20)
         source = write_parts(table, tmp_path / f"parts{n}")
-        data = ShardedResponses.from_parquet(source, tmp_path / f"s{n}", n_shards=17)
+        data = ShardedResponses.from_parquet(source, tmp_path / f"s{n}", n_shards=16)
         runner = DaskRunner(client)
-        solver = sharded.ShardedSolver(runner, 4, 0.0, "float64")
+        solver = sharded.ShardedSolver(runner, 2, 0.0, "float64")
         solver.solve(data, 2, _design(data))
         moved.append((runner.bytes_sent, runner.bytes_received))
     assert moved[0] == moved[1]
-    # start, 4 passes, the last bound: sums of 16 runs of (J, 6) and (J, 3), 9 numbers
-    passes = 6 * 16 * 8 * (20 * 9 + 9)
+    # start, 2 passes, the last bound: sums of 16 runs of (J, 6) and (J, 3), 9 numbers
+    passes = 4 * 16 * 8 * (20 * 9 + 9)
     start = 5 * 16 * 8 * 20 * 10  # 4 iterations and one more, of 10 vectors
     assert_allclose(moved[0][1], passes + start, rtol=0.02)
 
 
 def _design(data):
-    from sklearn_mirt.design import make_design
-
     return make_design(data.items, None, None, False)
 
 
@@ -130,21 +142,27 @@ def _design(data):
 
 
 def test_a_worker_killed_in_the_third_pass_changes_no_byte(
-    folder, streamed, client, monkeypatch
+    folder, streamed, client, tmp_path, monkeypatch
 ):
-    original, seen = sharded.ShardedFit._sweep, []
+    original, passes = sharded.ShardedFit._sweep, []
+    died = str(tmp_path / "died")
+
+    def once_deadly(function):
+        def run(*task):  # on a worker, in the middle of the pass
+            if not os.path.exists(died):
+                open(died, "w").close()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*task)
+
+        return run
 
     def sweep(self, function):
-        seen.append(function)
-        if len(seen) == 3:
-            pids = list(client.run(os.getpid).values())
-            os.kill(pids[0], signal.SIGKILL)
-            time.sleep(0.2)
-        return original(self, function)
+        passes.append(function)
+        return original(self, once_deadly(function) if len(passes) == 3 else function)
 
     monkeypatch.setattr(sharded.ShardedFit, "_sweep", sweep)
     assert contents(_fit(folder)) == streamed
-    assert len(seen) > 3
+    assert os.path.exists(died)
 
 
 def test_a_client_that_was_lost_goes_on_from_the_checkpoint(
@@ -155,7 +173,7 @@ def test_a_client_that_was_lost_goes_on_from_the_checkpoint(
 
     def lost(self, learn_prior):
         seen.append(1)
-        if len(seen) == 4:
+        if len(seen) == 3:
             raise ConnectionError("lost")
         return original(self, learn_prior)
 
@@ -192,6 +210,49 @@ def test_a_dask_array_without_a_cluster():
     mirt = MIRTTransformer(**OPTIONS).fit(da.from_array(X, chunks=(50, 20)))
     whole = MIRTTransformer(**OPTIONS).fit(da.from_array(X, chunks=120))
     assert_allclose(mirt.lower_bounds_, whole.lower_bounds_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_items_in_shards_give_the_bytes_of_one_process(
+    client, monkeypatch, dtype, kind
+):
+    X = make_responses(30, 300, 2, missing=0.3, n_groups=2, random_state=0).responses
+    monkeypatch.setattr(cells, "SPARSE_BELOW", 0 if kind == "dense" else 2)
+    i, j = np.nonzero(~np.isnan(X))
+    data = ResponseData.from_long(i, j, X[i, j])
+    assert data.is_sparse == (kind == "sparse")
+    monkeypatch.setattr(CpuKernels, "block_cells", 300)  # several blocks
+    settings = (3, 0.0, dtype)
+    design = make_design(data.items, np.arange(300) % 2, None, False)
+    alone = VariationalSolver(*settings).solve(data, 2, design)
+    runner = DaskRunner(client, RUNS)
+    over = ItemShardSolver(runner, *settings).solve(data, 2, design)
+    assert over.trace.tobytes() == alone.trace.tobytes()
+    for a, b in zip(vars(over.items).values(), vars(alone.items).values(), strict=True):
+        assert_array_equal(a, b)
+    assert_array_equal(over.abilities.mean, alone.abilities.mean)
+
+
+def test_a_dask_array_of_many_items(client):
+    X = make_responses(30, 300, 2, missing=0.3, random_state=0).responses
+    over = MIRTTransformer(**OPTIONS).fit(da.from_array(X, chunks=(20, 70)))
+    alone = MIRTTransformer(**OPTIONS).fit(X)
+    assert over.slopes_.tobytes() == alone.slopes_.tobytes()
+    assert_array_equal(over.abilities_, alone.abilities_)
+
+
+def test_a_wide_dask_frame(client):
+    X = make_responses(120, 20, 2, missing=0.3, as_frame=True, random_state=0)
+    X = X.responses
+    frame = dd.from_pandas(X, npartitions=3)
+    mirt = MIRTTransformer(**OPTIONS).fit(frame)
+    assert mirt.feature_names_in_.tolist() == X.columns.tolist()
+    assert mirt.items_.tolist() == X.columns.tolist()
+    lazy = mirt.transform(frame)
+    assert lazy.npartitions == 3
+    assert_allclose(lazy.compute(), mirt.transform(X), atol=1e-12)
+    assert_allclose(mirt.score(frame), mirt.score(X), rtol=1e-12)
 
 
 def test_a_bad_score_of_a_dask_array(client):
@@ -247,12 +308,32 @@ def test_one_corrupt_file_is_named_over_a_cluster(client, tmp_path):
 
 
 def test_a_grid_search_runs_on_the_workers(client):
-    import joblib
-    from sklearn.model_selection import GridSearchCV
-
     X = make_responses(60, 20, 2, missing=0.3, random_state=0).responses
     search = GridSearchCV(MIRTTransformer(max_iter=5), {"n_dims": [1, 2]}, cv=2)
     alone = search.fit(X).cv_results_["mean_test_score"]
     with joblib.parallel_config(backend="dask"):
         over = search.fit(X).cv_results_["mean_test_score"]
     assert_array_equal(over, alone)
+
+
+def test_a_bootstrap_runs_on_the_workers(client):
+    X = make_responses(60, 20, 1, n_groups=2, as_frame=True, random_state=0)
+    mirt = MIRTTransformer(1, item_groups=X.item_groups, max_iter=5).fit(X.responses)
+    draw = partial(bootstrap, mirt, X.responses, n_replicates=4, random_state=0)
+    alone = draw()
+    with joblib.parallel_config(backend="dask"):
+        over = draw()
+    assert_array_equal(over.correlations, alone.correlations)
+
+
+def _threads_of_a_fit():
+    return os.getpid(), LocalRunner(None).n_jobs
+
+
+def test_workers_are_not_oversubscribed(client):
+    with joblib.parallel_config(backend="dask"):
+        assert LocalRunner(None).n_jobs == 1
+        calls = [joblib.delayed(_threads_of_a_fit)() for _ in range(4)]
+        told = joblib.Parallel()(calls)
+    assert {n for _, n in told} == {1}
+    assert os.getpid() not in {pid for pid, _ in told}

@@ -27,7 +27,7 @@ LAYERS = {
     "priors": {"priors"},
     "kernels": {"kernels"},
     "runner": {"runner", "streaming", "dask_runner"},
-    "shards": {"shards", "sharding", "wide_sharding"},
+    "shards": {"shards", "pieces", "sharding", "wide_sharding"},
     "solvers": {"solvers"},
     "exact_fit": {"fit_statistics", "limited_information"},
     "rotation": {"gradient_projection", "rotation"},
@@ -121,6 +121,7 @@ MAY_IMPORT = {
         "foundation",
         "priors",
         "rotation",
+        "runner",
         "solvers",
         "atomic",
         # one compiled loop of the choice of items

@@ -215,6 +215,16 @@ def test_abilities_are_written_shard_by_shard(shards, tmp_path):
         mirt.sharded_abilities_.to_parquet(tmp_path / "abilities")
 
 
+def test_a_rotation_takes_the_abilities_along(shards):
+    mirt = MIRTTransformer(2).fit(shards)
+    turned = mirt.rotate("varimax")
+    a, b = (m.sharded_abilities_.find(["r0001", "r0002"])[0] for m in (mirt, turned))
+    assert not np.allclose(a.mean, b.mean)
+    assert_allclose(a.mean @ mirt.slopes_.T, b.mean @ turned.slopes_.T, atol=1e-10)
+    assert_allclose(b.prior_covariance, turned.ability_correlation_)
+    assert ("respondents", "300") in turned._summary()
+
+
 def test_a_classifier_predicts_respondents_of_shards(table, shards):
     clf = MIRTClassifier(2, dtype="float64", tol=1e-9).fit(shards)
     whole = MIRTClassifier(2, dtype="float64", solver="variational", tol=1e-9)
@@ -225,6 +235,43 @@ def test_a_classifier_predicts_respondents_of_shards(table, shards):
     assert_allclose(clf.predict_proba(new), whole.predict_proba(new), atol=2e-3)
     with pytest.raises(ValueError, match="'nobody' was not seen"):
         clf.set_params(handle_unknown="error").predict(new)
+
+
+def test_memory_limits_threads_and_the_size_of_shards(shards, monkeypatch):
+    from sklearn_mirt.sharded_fit import _threads
+    from sklearn_mirt.sharding import number_of_shards
+    from sklearn_mirt.shards import ShardFile, bytes_of
+
+    assert bytes_of("2GB") == bytes_of(2e9) == bytes_of("2000 MB") == 2_000_000_000
+    with pytest.raises(ValueError, match="such as '2GB', got 'much'"):
+        bytes_of("much")
+    assert [number_of_shards(n, 2 * 10**9) for n in (10, 10**7, 10**10)] == [
+        1,
+        64,
+        2048,
+    ]
+    rows = 10**9 / number_of_shards(10**9, 10**8)
+    assert 10**7 < rows * 64 < 10**8 / 4  # bytes to sort them
+    monkeypatch.setattr(ShardFile, "size", lambda self: 10**8)
+    few, many = (_threads(_with(shards, memory), 2) for memory in ("1GB", "4GB"))
+    assert 1 <= few < many < 20
+    with pytest.raises(ValueError, match="max_memory of 400 MB is too little: 5.. MB"):
+        MIRTTransformer(2).fit(_with(shards, "400MB"))
+
+
+def _with(shards, memory):
+    return ShardedResponses.open(shards.folder, max_memory=memory)
+
+
+def test_a_full_disk_leaves_nothing(table, tmp_path, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    source = write_parts(table, tmp_path / "parts")
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(OSError, match="No space left"):
+        ShardedResponses.from_parquet(source, tmp_path / "shards")
+    assert [path.name for path in tmp_path.iterdir()] == ["parts"]
 
 
 # ------------------------------------------------------------------------ wide tables

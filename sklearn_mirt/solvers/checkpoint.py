@@ -19,6 +19,7 @@ from sklearn_mirt.priors import GroupPrior
 from sklearn_mirt.solvers.acceleration import Extrapolation
 from sklearn_mirt.solvers.variational import Loop
 
+FILE = "checkpoint.npz"
 SECONDS = 60.0  # between two checkpoints: what a crash may cost
 
 _STATE = ("inverse", "center", "mean", "covariance", "divergence", "jumped")
@@ -36,11 +37,12 @@ class Checkpoint:
     """
 
     def __init__(self, folder, about):
-        self.folder, self._about = Path(folder), json.dumps(about, sort_keys=True)
+        self.folder = Path(folder).absolute()
+        self._about = json.dumps(about, sort_keys=True)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._file = self.folder / "checkpoint.npz"
+        self._file = self.folder / FILE
         self._last = time.monotonic()
-        self._count = 0
+        self._count, self._seen = 0, None
 
     def watch(self, fit):
         """Remember where the fit stands, and save it from time to time."""
@@ -54,6 +56,8 @@ class Checkpoint:
 
     def save(self, fit):
         """Save the fit as it was last watched."""
+        if self._seen is None:
+            return
         state, loop, trace = self._seen
         stored = {}
         state = self._store(state, fit.runner, stored)
@@ -68,7 +72,7 @@ class Checkpoint:
         with replacing(self._file, force=True) as scratch:
             with open(scratch, "wb") as file:
                 np.savez(file, **told)
-        for folder in self.folder.glob("abilities-*"):
+        for folder in self.folder.glob("*abilities-*"):
             if folder.name not in stored.values():
                 shutil.rmtree(folder)
         # what is in files need not be computed again when a worker is lost

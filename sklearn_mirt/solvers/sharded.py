@@ -8,7 +8,9 @@ small sums, and is owed to the shards until their next pass.
 """
 
 import hashlib
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from sklearn_mirt.kernels.respondents import (
 )
 from sklearn_mirt.priors import GroupPrior
 from sklearn_mirt.solvers.base import SolverResult
-from sklearn_mirt.solvers.checkpoint import Checkpoint
+from sklearn_mirt.solvers.checkpoint import FILE, Checkpoint
 from sklearn_mirt.solvers.start import OVERSAMPLING, SUBSPACE_ITERATIONS
 from sklearn_mirt.solvers.variational import (
     VariationalSolver,
@@ -56,7 +58,7 @@ class ShardedSolver(VariationalSolver):
 
     def solve(self, data, n_dims, design, *, start=None, callback=None):
         """Return the fit; its abilities are a ShardedAbilities."""
-        with self.runner.running():
+        with _noting(self.checkpoint_dir), self.runner.running():
             fit = ShardedFit(
                 data, n_dims, design, get_kernels(), self.runner, self._products(data)
             )
@@ -65,21 +67,27 @@ class ShardedSolver(VariationalSolver):
                 fit.checkpoint = Checkpoint(self.checkpoint_dir, fit.about())
             if not (self.resume and fit.resume()):
                 fit.begin(start)
-            converged = self._run(fit, callback)
+            try:
+                converged = fit.run(self.max_iter, self.tol, callback)
+            except KeyboardInterrupt:
+                if fit.checkpoint is not None:
+                    fit.checkpoint.save(fit)
+                raise
         return fit.result(converged)
 
-    def _run(self, fit, callback):
-        try:
-            return fit.run(self.max_iter, self.tol, callback)
-        except BaseException as error:
-            if fit.checkpoint is not None:
-                if isinstance(error, KeyboardInterrupt):
-                    fit.checkpoint.save(fit)
-                error.add_note(
-                    f"The last checkpoint is in {self.checkpoint_dir}: a fit with "
-                    "warm_start=True goes on from there"
-                )
-            raise
+
+@contextmanager
+def _noting(checkpoint_dir):
+    """Add to any error where the fit goes on from."""
+    try:
+        yield
+    except BaseException as error:
+        if checkpoint_dir is not None and (Path(checkpoint_dir) / FILE).exists():
+            error.add_note(
+                f"The last checkpoint is in {checkpoint_dir}: a fit with "
+                "warm_start=True goes on from there"
+            )
+        raise
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +231,9 @@ class ShardedFit(_Fit):
 
     def resume(self):
         """Go to where the fit was saved; return whether it was."""
-        return self.checkpoint.load(self, _State, AbilityState)
+        return self.checkpoint is not None and self.checkpoint.load(
+            self, _State, AbilityState
+        )
 
     def _before_pass(self):
         if self.checkpoint is not None:

@@ -286,11 +286,8 @@ class _Fit:
 
     def _pass(self, learn_prior):
         """Move to the next state; return the bound of the one before."""
-        state, task = self.state, self._task()
-        items = state.items.empty_like()
-        sums = self.runner.map_reduce(
-            sweep, self.blocks, state.items, items, task, self.kernels
-        ).on_host(self.kernels)
+        state = self.state
+        items, sums = self._sweep(self._task())
         bound = sums.bound - state.divergence
         mean, covariance, logdet = self._update_abilities(sums)
         scale, center = self._ability_moments(mean, covariance)
@@ -309,6 +306,15 @@ class _Fit:
         ) + ability_divergence(mean, covariance, logdet)
         self.state = _State(items, carry, mean, covariance, prior, divergence)
         return bound
+
+    def _sweep(self, task):
+        """Return the items updated, and what else a pass needs."""
+        before = self.state.items
+        after = before.empty_like()
+        sums = self.runner.map_reduce(
+            sweep, self.blocks, before, after, task, self.kernels
+        )
+        return after, sums.on_host(self.kernels)
 
     def _evaluate(self):
         """Bound of the current state, whose items get what they are owed."""
@@ -352,6 +358,9 @@ class _Fit:
     def result(self, converged):
         """Return the current state as a SolverResult."""
         self._settle_items()
+        return self._host_result(converged)
+
+    def _host_result(self, converged):
         state, data = self.state, self.data
         mean = self.kernels.to_host(state.items.mean)
         covariances = _covariances(mean, self.kernels.to_host(state.items.second))
