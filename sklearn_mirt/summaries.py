@@ -19,6 +19,9 @@ class FittedSummaryMixin:
     scikit-learn's `display="text"`, everything is scikit-learn's own.
     """
 
+    def _fitted_summary(self) -> list[tuple[str, object]]:
+        raise NotImplementedError
+
     def _summary(self):
         try:
             check_is_fitted(self)

@@ -103,6 +103,20 @@ def test_links_between_pages_lead_somewhere(page):
         assert not anchor or anchor in headings(other), f"{page.name}: #{anchor}"
 
 
+def test_every_page_is_in_one_table_of_contents():
+    listed = []
+    for page in DOCS.rglob("*.md"):
+        for tree in re.findall(
+            r"```\{toctree\}\n(.*?)```", page.read_text("utf-8"), FENCED
+        ):
+            names = [x for x in tree.split() if not x.startswith(":") and x != "1"]
+            listed += [(page.parent / f"{name}.md").resolve() for name in names]
+    made = {DOCS / "auto_examples" / "index.md"}  # by sphinx-gallery
+    pages = {page.resolve() for page in DOCS.rglob("*.md")} - {DOCS / "index.md"}
+    assert sorted(set(listed) - made) == sorted(pages - made)
+    assert len(listed) == len(set(listed))
+
+
 def test_addresses_are_complete_and_few():
     """A network is not at hand in the tests: `make links` asks each address."""
     found = set()
