@@ -3,6 +3,7 @@
 import copy
 import tempfile
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -138,7 +139,7 @@ def _scorer(estimator):
 
 @dataclass(frozen=True, eq=False)
 class _Method:
-    estimator: object
+    estimator: Any
     name: str
 
     def __call__(self, X):
@@ -147,7 +148,7 @@ class _Method:
 
 @dataclass(frozen=True, eq=False)
 class _Right:
-    estimator: object
+    estimator: Any
 
     def __call__(self, X, y):
         return int((self.estimator.predict(X) == np.asarray(y)).sum()), len(y)

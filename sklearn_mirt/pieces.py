@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sklearn_mirt.shards import cluster_map
 
@@ -38,7 +39,7 @@ class ParquetPiece:
 class FramePiece:
     """One partition of a dask DataFrame, delayed or computed."""
 
-    table: object
+    table: Any
     number: int
 
     def read(self, names):
@@ -86,7 +87,8 @@ def parquet_pieces(source, names):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pieces, wrong, n_rows = [], [], 0
+    pieces: list[ParquetPiece] = []
+    wrong, n_rows = [], 0
     for path in _files(source):
         try:
             about = pq.read_metadata(path)

@@ -140,8 +140,9 @@ class _Split:
     plan: Plan
 
     def __call__(self, piece):
-        table = split_table(piece.read(self.plan.columns.names()), piece, self.plan)
-        return _write_split(*table, self.plan.split(piece.number))
+        table = piece.read(self.plan.columns.names())
+        rows, edges = split_table(table, piece, self.plan)
+        return _write_split(rows, edges, self.plan.split(piece.number))
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +268,8 @@ def shard_of(ids, n_shards):
 
     values = ids.astype(object) if ids.dtype.kind == "U" else ids
     hashed = hash_array(values, categorize=False)
-    return (hashed % np.uint64(n_shards)).astype(np.int16)
+    small = np.int16 if n_shards < 2**15 else np.int32  # is sorted by its digits
+    return (hashed % np.uint64(n_shards)).astype(small)
 
 
 def _write_split(table, edges, path):
@@ -299,14 +301,14 @@ def build_shard(splits, k, plan):
         Respondents, respondents with answers, answers.
     """
     ids, code, item, scores, weights = _collect(splits, k)
-    cells = item, code, scores, weights
+    cells = [item, code, scores, weights]
     keep = scores != MISSING
     if weights is not None:
         keep &= weights > 0
     cells = [None if part is None else part[keep] for part in cells]
     shape = (len(plan.items), len(ids))
     if plan.aggregate is None:
-        _refuse_repeats(*cells[:2], plan.items, ids)
+        _refuse_repeats(cells[0], cells[1], plan.items, ids)
     names = (plan.items, ids)
     item, code, scores, weights = resolve_repeats(*cells, shape, plan.aggregate, names)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=len(ids)))])

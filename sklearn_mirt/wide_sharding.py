@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ _RUN_CELLS = 2**24  # of an array that has no chunks of its own
 class RowsPiece:
     """A run of rows: a table, or something delayed that becomes one."""
 
-    table: object
+    table: Any
     number: int
     first_row: int | None  # None where it is not known
 
@@ -34,7 +35,7 @@ class RowsPiece:
 class _ArraySlice:
     """A run of rows of an array on disk, read when it is asked for."""
 
-    array: object
+    array: Any
     rows: slice
 
     def __array__(self, dtype=None, copy=None):

@@ -144,6 +144,10 @@ def gram_of_items(cells, start, kernels):
 class _ByItem:
     """A value per item goes to the cells of a column, where rows are respondents."""
 
+    dense: bool
+    shape: tuple
+    _place: tuple
+
     def spread(self, values, kernels):
         """Return one value per item as one value per cell."""
         if self.dense:

@@ -59,7 +59,7 @@ class Checkpoint:
         if self._seen is None:
             return
         state, loop, trace = self._seen
-        stored = {}
+        stored: dict[int, str] = {}
         state = self._store(state, fit.runner, stored)
         loop.kept = self._store(loop.kept, fit.runner, stored)
         told = {"about": self._about, "trace": trace, "n_iter": loop.n_iter}

@@ -130,7 +130,7 @@ class ShardedAbilities:
 class ShardedFit(_Fit):
     """One fit: as of a table in memory, but for what is computed where."""
 
-    checkpoint = None
+    checkpoint: Checkpoint | None = None
 
     def __init__(self, data, n_dims, design, kernels, runner, dtype):
         self.data, self.design, self.n_dims = data, design, n_dims
@@ -163,7 +163,7 @@ class ShardedFit(_Fit):
             self.shards,
             state.abilities,
             self._spectral_start(),
-            self._task(state),
+            self._shard_task(state),
             self.kernels,
         )
         return self._absorb(state, abilities, sums, learn_prior=True)
@@ -241,7 +241,7 @@ class ShardedFit(_Fit):
 
     # -------------------------------------------------------------------------- passes
 
-    def _task(self, state):
+    def _shard_task(self, state):
         return ShardTask(
             state.mean,
             state.covariance,
@@ -266,14 +266,18 @@ class ShardedFit(_Fit):
     def _sweep(self, function):
         state = self.state
         return self.runner.sweep(
-            function, self.shards, state.abilities, self._task(state), self.kernels
+            function,
+            self.shards,
+            state.abilities,
+            self._shard_task(state),
+            self.kernels,
         )
 
     def _absorb(self, state, abilities, sums, learn_prior):
         """Return the state with the items updated given new abilities."""
         mean, second, first_sum, second_sum, logdet = self._update_items(state, sums)
         covariance = second - packing.outer(mean)
-        scale, center = self._ability_moments(sums)
+        scale, center = self._moments_of_abilities(sums)
         carry = _item_coordinates(scale, center)
         first_sum = first_sum @ carry.T
         second_sum = second_sum @ packing.congruence(carry).T
@@ -318,7 +322,7 @@ class ShardedFit(_Fit):
         )
         return items.mean, items.second, *learned
 
-    def _ability_moments(self, sums):
+    def _moments_of_abilities(self, sums):
         """Square root of the average second moment, and mean, over who answered."""
         second = packing.unpack(sums.group_second) / self.n_answered
         center = second[-1, :-1].copy()
