@@ -100,9 +100,8 @@ class _Filled:
 
     def __init__(self, state, rest, length):
         self.state = state
-        self.rest = (
-            1.0 + rest.priority
-        )  # places in (-1, 0): positive, to divide by costs
+        # minus places in (0, 1); made positive, as they may be divided by costs
+        self.rest = 1.0 + rest.priority
         self.left = length
 
     def gains(self):
