@@ -25,6 +25,7 @@ from sklearn_mirt.selection.problem import (
     Constraints,
     SelectionProblem,
     greedy_ranking,
+    overall_weights,
 )
 from sklearn_mirt.selection.strategies import RANDOM_STRATEGIES, make_strategy
 
@@ -190,13 +191,11 @@ def _run_split(task, settings, split):
     """Yield one row per draw, strategy, scorer and budget."""
     bank = task.bank
     sizes = settings.sizes(len(bank.columns))
-    rest = (1.0 - settings.overall_weight) / bank.n_groups
-    weights = np.r_[settings.overall_weight, np.full(bank.n_groups, rest)]
     problem = SelectionProblem(
         bank.responses,
         bank.groups,
         bank.targets,
-        weights if bank.n_groups > 1 else np.array([1.0, 0.0]),
+        overall_weights(bank.n_groups, settings.overall_weight),
         n_items=max(sizes.values()),
         n_dims=settings.n_dims,
     )

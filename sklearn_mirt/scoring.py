@@ -21,8 +21,8 @@ from sklearn_mirt.selection.bank import (
     positions_of,
     read_bank,
 )
-from sklearn_mirt.selection.calibration import calibrate
-from sklearn_mirt.selection.problem import MIN_FOR_SCALES, SelectionProblem
+from sklearn_mirt.selection.calibration import expected_scores
+from sklearn_mirt.selection.problem import SelectionProblem, overall_weights
 from sklearn_mirt.selection.surrogate import DEFAULT_BLOCKS, answer_patterns
 
 __all__ = [
@@ -251,7 +251,7 @@ class FullScoreRegressor(_Scorer):
                 bank.responses,
                 bank.groups,
                 self.targets_,
-                np.ones(1 + bank.n_groups),
+                overall_weights(bank.n_groups),
                 n_items=1,
                 n_dims=self.n_dims,
                 blocks=tuple(self.blocks),
@@ -259,9 +259,7 @@ class FullScoreRegressor(_Scorer):
         self.item_model_ = problem.item_model
         self.scales_ = problem.scales
         self.surrogate_ = problem.surrogate
-        self.calibration_ = None
-        if self.calibrate and len(problem.responses) >= MIN_FOR_SCALES:
-            self.calibration_ = calibrate(problem, self.targets_, _expected_scores)
+        self.calibration_ = problem.calibration if self.calibrate else None
 
     def _scores(self, answers):
         model, surrogate = self.item_model_, self.surrogate_
@@ -270,7 +268,7 @@ class FullScoreRegressor(_Scorer):
         elif self.estimator == "fold_in":
             expected = model.probability(*model.fold_in(answers))
         else:
-            first, second = _expected_scores(model, surrogate, answers)
+            first, second = expected_scores(model, surrogate, answers)
             weight = self._surrogate_weight(answers)[:, None]
             expected = weight * first + (1.0 - weight) * second
         scores = np.where(np.isnan(answers), expected, answers) @ self.targets_
@@ -287,12 +285,6 @@ class FullScoreRegressor(_Scorer):
         if self.calibration_ is None:
             return std
         return self.calibration_.correct(std, len(seen))
-
-
-def _expected_scores(item_model, surrogate, answers):
-    """Return expected scores of all items by the surrogate and by folding in."""
-    folded = item_model.probability(*item_model.fold_in(answers))
-    return surrogate.expectation(answers), folded
 
 
 class RawMeanScorer(_Scorer):

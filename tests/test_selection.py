@@ -1,5 +1,7 @@
 """Strategies, constraints and properties of the item selector."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,6 +22,7 @@ from sklearn_mirt.selection import (
     StratifiedStrategy,
 )
 from sklearn_mirt.selection.bank import score_targets
+from sklearn_mirt.selection.calibration import _useful_length
 from sklearn_mirt.selection.problem import (
     Constraints,
     SelectionProblem,
@@ -144,6 +147,29 @@ def test_c_and_a_optimal_running_sums_equal_fresh_ones(data):
             # cross = a' P gradient, and at the start P = I: solve for the gradient.
             gradient = np.linalg.lstsq(slopes, start[r], rcond=None)[0]
             np.testing.assert_allclose(state.cross[r], slopes @ p @ gradient, atol=1e-8)
+
+
+def test_long_kriging_lists_go_on_with_stratified_items(data):
+    X, groups = data
+    labels = np.unique(groups, return_inverse=True)[1]
+    targets, free = score_targets(labels, 3), Constraints.none(48, 3)
+    problem = SelectionProblem(X, labels, targets, np.ones(4), n_items=20, n_dims=1)
+    problem.__dict__["calibration"] = replace(problem.calibration, useful_length=7)
+    pure = greedy_ranking(problem, KrigingStrategy(fill=False), free)
+    mixed = greedy_ranking(problem, KrigingStrategy(), free)
+    order = greedy_ranking(replace(problem, n_items=48), StratifiedStrategy(), free)
+    rest = order[~np.isin(order, pure[:7])]
+    assert mixed.tolist() == [*pure[:7], *rest[:13]]
+
+
+def test_useful_length_is_the_last_size_at_which_chosen_items_win():
+    sizes = np.array([0, 10, 40])
+    error = np.ones((2, 3, 5, 2))  # random and kriging, sizes, respondents, targets
+    error[0, 1:], error[1, 1], error[1, 2] = 0.5, 0.4, 0.6
+    assert _useful_length(sizes, error, np.array([0.9, 0.1])) == 10
+    error[1, 2, :, 1] = 0.1
+    assert _useful_length(sizes, error, np.array([0.9, 0.1])) == 10
+    assert _useful_length(sizes, error, np.array([0.1, 0.9])) == np.inf
 
 
 def test_stratified_prefixes_are_proportional():

@@ -27,7 +27,7 @@ _SIZES = (0, 10, 40, 160, 320)
 # ratios has variance 1 / (2 n).
 _PRIOR_COUNT = 0.5 / 0.2**2
 _MIX_PENALTY = 0.2
-_LISTS = (RandomStrategy(), KrigingStrategy())
+_LISTS = (RandomStrategy(), KrigingStrategy(fill=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +44,15 @@ class Calibration:
         Kind of list (random, kriging), length, and score (overall, groups).
     typical : ndarray of shape (2, n_sizes)
         Uncorrected standard error of the overall score for such lists.
-    optimism : float
-        Share of the (log) factor between the kinds of lists that is applied.
+    useful_length : float
+        Length up to which a kriging list is no worse than a random one.
     """
 
     sizes: np.ndarray
     mix: np.ndarray
     factors: np.ndarray
     typical: np.ndarray
-    optimism: float = 1.0
+    useful_length: float = np.inf
 
     def surrogate_weight(self, n_seen):
         """Return the weight of the surrogate for ``n_seen`` observed items."""
@@ -67,35 +67,38 @@ class Calibration:
         x, grid = np.log1p(n_seen), np.log1p(self.sizes)
         loose, tight = (np.interp(x, grid, row) for row in self.typical)
         chosen = np.clip((loose - std[0]) / max(loose - tight, 1e-12), 0.0, 1.0)
-        weight = self.optimism * chosen
         logs = (
-            np.log(self.factors[0]) * (1.0 - weight) + np.log(self.factors[1]) * weight
+            np.log(self.factors[0]) * (1.0 - chosen) + np.log(self.factors[1]) * chosen
         )
         overall, groups = (np.exp(np.interp(x, grid, column)) for column in logs.T)
         return std * np.r_[overall, np.full(len(std) - 1, groups)]
 
 
-def calibrate(problem, targets, predict):
+def expected_scores(item_model, surrogate, answers):
+    """Return expected scores of all items by the surrogate and by folding in."""
+    folded = item_model.probability(*item_model.fold_in(answers))
+    return surrogate.expectation(answers), folded
+
+
+def calibrate(problem):
     """Learn a ``Calibration`` from held-out training respondents.
 
     Parameters
     ----------
     problem : SelectionProblem
-    targets : ndarray of shape (n_items, 1 + n_groups)
-        Overall score, then groups.
-    predict : callable
-        ``predict(item_model, surrogate, answers)`` gives the expected scores of all
-        items by the surrogate and by folding in.
 
     Returns
     -------
     calibration : Calibration
     """
+    targets = score_targets(problem.groups, problem.n_groups)
     smallest = min(len(fold.items) for fold in problem.folds)
     sizes = np.array([n for n in _SIZES if n <= smallest // 2])
-    parts = [_fold_errors(problem, f, sizes, predict) for f in problem.folds]
-    errors = np.concatenate([error for error, _ in parts], axis=3)
-    std = np.concatenate([spread for _, spread in parts], axis=2)
+    parts = [_fold_errors(problem, f, sizes) for f in problem.folds]
+    errors, own_errors = (
+        np.concatenate([part[k] for part in parts], axis=3) for k in (0, 1)
+    )
+    std = np.concatenate([part[2] for part in parts], axis=2)
     mix = _mixing_weights(errors)
     weight = mix[:, None, None]
     error = weight * errors[0] + (1.0 - weight) * errors[1]
@@ -110,10 +113,21 @@ def calibrate(problem, targets, predict):
             problem, problem.surrogate, np.arange(len(targets)), sizes[-1]
         )
     ]
-    # How much better chosen items look than they are falls with the number n of
-    # respondents as 1 / n; a fold has fewer of them than the whole.
-    optimism = 1.0 - 1.0 / len(problem.folds)
-    return Calibration(sizes, mix, np.sqrt(mean), np.array(typical), optimism)
+    own = weight * own_errors[0] + (1.0 - weight) * own_errors[1]
+    useful = _useful_length(sizes, own, np.asarray(problem.target_weights))
+    return Calibration(sizes, mix, np.sqrt(mean), np.array(typical), useful)
+
+
+def _useful_length(sizes, error, weights):
+    """Return the largest size at which kriging items are no worse than random ones.
+
+    The criterion is that of the choice: squared errors of the targets relative to those
+    without any answer, weighted. Infinite if it is the largest size tried.
+    """
+    squares = (error**2).mean(axis=2)
+    criterion = (squares / np.maximum(squares[:, :1], 1e-12)) @ weights
+    useful = sizes[criterion[1] <= criterion[0]].max()
+    return np.inf if useful == sizes[-1] else float(useful)
 
 
 def _mixing_weights(errors):
@@ -139,30 +153,28 @@ def _mixing_weights(errors):
 
 def _lists(problem, surrogate, items, n_items):
     """Return a random list and a kriging list of some items under a surrogate."""
-    groups, n_groups = problem.groups[items], problem.n_groups
-    weights = np.zeros(1 + n_groups)
-    weights[0] = 1.0
     task = replace(
         problem,
         responses=problem.responses[:, items],
-        groups=groups,
-        targets=score_targets(groups, n_groups),
-        target_weights=weights,
+        groups=problem.groups[items],
+        targets=problem.targets[items],
         n_items=max(int(n_items), 1),
         seed=0,  # one calibration, whatever the seed of the choice
     )
     task.__dict__["surrogate"] = surrogate
-    free = Constraints.none(len(items), n_groups)
+    free = Constraints.none(len(items), problem.n_groups)
     return [greedy_ranking(task, strategy, free) for strategy in _LISTS]
 
 
-def _fold_errors(problem, fold, sizes, predict):
+def _fold_errors(problem, fold, sizes):
     """Errors of both estimators, and standard errors, for held-out respondents.
 
     Returns
     -------
-    errors : ndarray of shape (2, n_lists, n_sizes, n_held_out, n_targets)
-    std : ndarray of shape (n_lists, n_sizes, n_held_out, n_targets)
+    errors : ndarray of shape (2, n_lists, n_sizes, n_held_out, 1 + n_groups)
+    own_errors : ndarray of shape (2, n_lists, n_sizes, n_held_out, n_targets)
+        The same of the targets of the choice.
+    std : ndarray of shape (n_lists, n_sizes, n_held_out, 1 + n_groups)
     """
     surrogate = fold.parts.assemble(problem.scales)
     targets = score_targets(problem.groups[fold.items], problem.n_groups)
@@ -170,12 +182,15 @@ def _fold_errors(problem, fold, sizes, predict):
     known = np.where(np.isnan(answers), fold.parts.mean, answers)
     shape = (len(_LISTS), len(sizes), len(answers), targets.shape[1])
     errors, std = np.empty((2, *shape)), np.empty(shape)
+    own_targets = problem.targets[fold.items]
+    own_errors = np.empty((*errors.shape[:-1], own_targets.shape[1]))
     for k, chosen in enumerate(_lists(problem, surrogate, fold.items, sizes[-1])):
         for s, n in enumerate(sizes):
             shown = np.full(answers.shape, np.nan)
             shown[:, chosen[:n]] = known[:, chosen[:n]]
             std[k, s] = surrogate.target_std(chosen[:n], targets)
-            for e, expected in enumerate(predict(fold.model, surrogate, shown)):
+            for e, expected in enumerate(expected_scores(fold.model, surrogate, shown)):
                 expected[:, chosen[:n]] = known[:, chosen[:n]]
                 errors[e, k, s] = (expected - known) @ targets
-    return errors, std
+                own_errors[e, k, s] = (expected - known) @ own_targets
+    return errors, own_errors, std

@@ -15,11 +15,18 @@ from sklearn_mirt.selection.surrogate import (
 )
 from sklearn_mirt.solvers.bifactor import fit_bifactor
 
-__all__ = ["Constraints", "SelectionProblem", "greedy_ranking"]
+__all__ = ["Constraints", "SelectionProblem", "greedy_ranking", "overall_weights"]
 
 MIN_FOR_SCALES = 8
 _MIN_FOR_FOLDS = 4
 _COST_TOLERANCE = 1e-9  # ten costs of 0.1 fit in 1
+
+
+def overall_weights(n_groups, overall=0.9):
+    """Weights of the overall score and of the groups, which share the rest."""
+    if n_groups == 1:
+        return np.array([1.0, 0.0])
+    return np.r_[float(overall), np.full(n_groups, (1.0 - overall) / n_groups)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +117,16 @@ class SelectionProblem:
     def surrogate(self):
         """Linear Gaussian surrogate of a new respondent."""
         return self.parts.assemble(self.scales)
+
+    @cached_property
+    def calibration(self):
+        """What held-out training respondents say about estimates and lists, or None.
+
+        None for fewer than 8 respondents.
+        """
+        from sklearn_mirt.selection.calibration import calibrate
+
+        return calibrate(self) if len(self.responses) >= MIN_FOR_SCALES else None
 
     def with_seed(self, seed):
         """Return the same problem, fitted models included, with another seed."""

@@ -20,6 +20,7 @@ from sklearn_mirt.selection.problem import (
     Constraints,
     SelectionProblem,
     greedy_ranking,
+    overall_weights,
 )
 from sklearn_mirt.selection.strategies import make_strategy
 
@@ -258,8 +259,7 @@ class InformativeItemSelector(SelectorMixin, BaseEstimator):
                 )
             if n_groups == 1:
                 return targets[:, :1], np.ones(1)
-            rest = (1.0 - wanted) / n_groups
-            return targets, np.r_[float(wanted), np.full(n_groups, rest)]
+            return targets, overall_weights(n_groups, wanted)
         if isinstance(wanted, Mapping):
             return targets, self._named_weights(bank)
         weights = np.asarray(wanted, dtype=float)

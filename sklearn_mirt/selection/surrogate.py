@@ -332,6 +332,9 @@ def _fold_items(train, responses, groups):
     held out: with it, the fold would look worse than new respondents find the bank. So
     an item stays if its mean would lie in the range of all means whatever the answers
     held out. A group without such an item keeps all of them.
+
+    Items come in random order (fixed seed): the bank's order is by mean score, and to
+    take the first of equal items would prefer those that the held out failed.
     """
     total, count = _sums(responses)
     right, answered = _sums(train)
@@ -343,7 +346,7 @@ def _fold_items(train, responses, groups):
     for g in range(groups.max() + 1):
         items = np.flatnonzero(groups == g)
         kept.append((items[inside[items]] if inside[items].any() else items)[::step])
-    return np.sort(np.concatenate(kept))
+    return np.random.default_rng(0).permutation(np.concatenate(kept))
 
 
 def _sums(responses):
