@@ -105,7 +105,7 @@ def run(options, source, told):
             n_workers=options.workers,
             threads_per_worker=1,
             memory_limit="4GB",
-            dashboard_address=None,
+            dashboard_address=":0",
         )
         client = Client(cluster)
     try:

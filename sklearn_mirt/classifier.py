@@ -188,11 +188,12 @@ converged_, solver_, n_dims_, sharded_abilities_, bytes_moved_
                 "Answers in shards have their weights in a column: see the `weight` of "
                 "ShardedResponses.from_parquet and from_long"
             )
+        data = long_shards(X, y) if is_lazy(X) else X
         self.n_features_in_, self.classes_ = 2, np.array([0, 1])
         self.__dict__.pop("feature_names_in_", None)
-        if is_lazy(X):
-            self.feature_names_in_ = np.asarray(X.columns, dtype=object)
-        return fit_shards(self, long_shards(X, y) if is_lazy(X) else X)
+        if data.columns is not None:
+            self.feature_names_in_ = np.array(data.columns, dtype=object)
+        return fit_shards(self, data)
 
     def predict_proba(self, X):
         """Return probabilities of a wrong and of a right answer.

@@ -48,9 +48,10 @@ def _coded(part, first):
 def over_items(estimator):
     """Return the solver with items in shards over the current client, or None."""
     client = current_client()
-    if client is None or estimator.device != "cpu":
+    exact = estimator.solver == "quadrature" or estimator.item_model != "2pl"
+    if client is None or exact or estimator.q_matrix is not None:
         return None
-    if estimator.solver == "quadrature" or estimator.item_model != "2pl":
+    if estimator.device != "cpu":
         return None
     from sklearn_mirt.dask_runner import DaskRunner
     from sklearn_mirt.runner import RUNS

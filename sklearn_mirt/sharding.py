@@ -111,7 +111,8 @@ def put_into_shards(pieces, columns, directory, mapper, *, items, n_shards, aggr
         if counts[2] == 0:
             raise ValueError("There are no answers: every score is missing")
         names = [part[0] for part in told]
-        write_manifest(folder, plan.items, names, (weight, score), counts)
+        ids = [columns.respondent, columns.item]
+        write_manifest(folder, plan.items, names, (weight, score), counts, ids)
 
 
 def _repeated(error, places):

@@ -80,10 +80,12 @@ class ShardedResponses:
         Number of answers.
     max_memory : int
         Bytes that a fit without a cluster may take in this process.
+    columns : list of str or None
+        Names of the columns of respondents and items of a long table.
     """
 
-    def __init__(self, folder, items, shards, sums, counts, max_memory):
-        self.max_memory = max_memory
+    def __init__(self, folder, items, shards, sums, counts, max_memory, columns):
+        self.max_memory, self.columns = max_memory, columns
         self.folder = Path(folder)
         self.items, self.shards = items, shards
         self.item_weight, self.item_score = sums
@@ -126,7 +128,7 @@ class ShardedResponses:
             sums = arrays["weight"], arrays["score"]
         shards = [ShardFile(str(folder / name), len(ids)) for name in told["shards"]]
         counts, memory = told["counts"], bytes_of(max_memory)
-        return cls(folder, ids, shards, sums, counts, memory)
+        return cls(folder, ids, shards, sums, counts, memory, told["columns"])
 
     @classmethod
     def from_parquet(
@@ -317,7 +319,7 @@ max_memory
         )
 
 
-def write_manifest(folder, items, shards, sums, counts):
+def write_manifest(folder, items, shards, sums, counts, columns=None):
     """Write what :meth:`ShardedResponses.open` reads.
 
     Parameters
@@ -331,9 +333,12 @@ def write_manifest(folder, items, shards, sums, counts):
         Weight and score of each item.
     counts : list of int
         Respondents, those with answers, answers.
+    columns : pair of str, default=None
+        Names of the columns of respondents and items of a long table.
     """
     np.savez(folder / "items.npz", ids=items, weight=sums[0], score=sums[1])
     told = {"format": _FORMAT, "shards": shards, "counts": [int(n) for n in counts]}
+    told["columns"] = columns
     (folder / MANIFEST).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 

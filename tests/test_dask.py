@@ -45,7 +45,7 @@ def cluster():
         with distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
-            dashboard_address=None,
+            dashboard_address=":0",
             memory_limit=0,
         ) as cluster:
             yield cluster
