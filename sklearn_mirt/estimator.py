@@ -17,6 +17,7 @@ from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.priors import GroupPrior
 from sklearn_mirt.rotation import ROTATION_METHODS, apply_rotation, rotation_matrix
 from sklearn_mirt.solvers.base import SolverResult
+from sklearn_mirt.versions import VersionedPickleMixin
 from sklearn_mirt.summaries import FittedSummaryMixin
 
 _SOLVERS = ("auto", "variational", "quadrature")
@@ -74,7 +75,9 @@ def check_parameters(estimator):
             )
 
 
-class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
+class BaseMIRT(
+    VersionedPickleMixin, FittedSummaryMixin, CallbackSupportMixin, BaseEstimator
+):
     """Fit, rotate, and keep what was learned; subclasses say what a table means."""
 
     def _fit_data(self, data, solver=None):
