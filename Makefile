@@ -1,6 +1,7 @@
 # Everything happens in a virtual environment in .venv; nothing is installed elsewhere.
 #     make demo    fit the synthetic benchmark suite and write its audit to demo-audit/
 #     make test    run the tests
+#     make nightly   the properties with 1,000 random examples each (half an hour)
 #     make plots   draw every display into docs/_build/plots/, to be looked at
 #     make docs    build the documentation into docs/_build/html/
 #     make links   ask every address that the documentation names (needs a network)
@@ -17,7 +18,7 @@ PYTEST_ARGS ?=
 # One thread per process: the tests already run in several processes.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test plots docs links lint types clean
+.PHONY: help demo test nightly plots docs links lint types clean
 
 help:
 	@sed -n 's/^#     //p' Makefile
@@ -40,6 +41,10 @@ demo: $(VENV)/.installed-cli,plot,report
 
 test: $(VENV)/.installed-test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+nightly: $(VENV)/.installed-test
+	HYPOTHESIS_PROFILE=nightly $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) \
+		-m hypothesis $(PYTEST_ARGS)
 
 plots: $(VENV)/.installed-docs
 	$(ONE_THREAD) MPLBACKEND=agg $(BIN)/python docs/contact_sheet.py docs/_build/plots

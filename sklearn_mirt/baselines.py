@@ -18,9 +18,7 @@ from sklearn_mirt.long import LongAnswersMixin, code_ids, read_answers, read_pai
 from sklearn_mirt.versions import VersionedPickleMixin
 
 
-class _Baseline(
-    VersionedPickleMixin, LongAnswersMixin, ClassifierMixin, BaseEstimator
-):
+class _Baseline(VersionedPickleMixin, LongAnswersMixin, ClassifierMixin, BaseEstimator):
     """Read answers, fit cells, predict cells by code."""
 
     def fit(self, X, y, sample_weight=None):

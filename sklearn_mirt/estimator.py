@@ -17,8 +17,8 @@ from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.priors import GroupPrior
 from sklearn_mirt.rotation import ROTATION_METHODS, apply_rotation, rotation_matrix
 from sklearn_mirt.solvers.base import SolverResult
-from sklearn_mirt.versions import VersionedPickleMixin
 from sklearn_mirt.summaries import FittedSummaryMixin
+from sklearn_mirt.versions import VersionedPickleMixin
 
 _SOLVERS = ("auto", "variational", "quadrature")
 _ITEM_MODELS = ("2pl", "1pl", "rasch", "3pl")
