@@ -47,7 +47,10 @@ _PARAMETERS = {
     "rotation": (_one_of(*_ROTATIONS), f"one of {_ROTATIONS}"),
     "positive_slopes": (lambda v: isinstance(v, bool | np.bool_), "True or False"),
     "max_iter": (_whole(1), "an integer of at least 1"),
-    "tol": (lambda v: isinstance(v, numbers.Real) and v >= 0, "a number >= 0"),
+    "tol": (
+        lambda v: isinstance(v, numbers.Real) and float(v) >= 0,
+        "a number >= 0",
+    ),
     "device": (_one_of("cpu", "cuda"), "'cpu' or 'cuda'"),
     "dtype": (
         _one_of("auto", "float32", "float64"),
