@@ -345,8 +345,8 @@ class ResponseData:
 
         Parameters
         ----------
-        respondents, items : index or boolean mask, default=None
-            All where None.
+        respondents, items : ndarray or slice, default=None
+            Index or mask; all where None.
 
         Returns
         -------
