@@ -1,10 +1,13 @@
 # Everything happens in a virtual environment in .venv; nothing is installed elsewhere.
 #     make demo    fit the synthetic benchmark suite and write its audit to demo-audit/
 #     make test    run the tests
+#     make nightly   the properties with 1,000 random examples each (half an hour)
 #     make plots   draw every display into docs/_build/plots/, to be looked at
 #     make docs    build the documentation into docs/_build/html/
 #     make links   ask every address that the documentation names (needs a network)
-#     make lint    check style (ruff)
+#     make lint    check style (ruff) and common security faults (bandit)
+#     make pip-audit  known vulnerabilities of what is installed (needs the network)
+#     make test-oldest  a reduced set on the oldest dependencies, in .venv-oldest
 #     make types   check types (mypy)
 #     make clean   remove the environment and everything built
 
@@ -14,10 +17,14 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 PYTEST_ARGS ?=
+OLDEST ?= .venv-oldest
+# what touches the interfaces of numpy, scipy, scikit-learn, numba and pandas
+OLDEST_TESTS = $(addprefix tests/test_, data.py files.py bank.py tools.py properties.py \
+	classifier.py transformer.py sklearn_checks.py)
 # One thread per process: the tests already run in several processes.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test plots docs links lint types clean
+.PHONY: help demo test nightly test-oldest plots docs links lint pip-audit types clean
 
 help:
 	@sed -n 's/^#     //p' Makefile
@@ -41,6 +48,22 @@ demo: $(VENV)/.installed-cli,plot,report
 test: $(VENV)/.installed-test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
+nightly: $(VENV)/.installed-test
+	HYPOTHESIS_PROFILE=nightly $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) \
+		-m hypothesis $(PYTEST_ARGS)
+
+# Compiled code is kept apart: another numba would throw away that of this one.
+$(OLDEST)/.installed: pyproject.toml requirements/oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+		-c requirements/oldest.txt --editable '.[cli,parquet,fetch]' \
+		pytest pytest-xdist hypothesis polars
+	@touch $@
+
+test-oldest: $(OLDEST)/.installed
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(ONE_THREAD) \
+		$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m 'not slow' $(OLDEST_TESTS)
+
 plots: $(VENV)/.installed-docs
 	$(ONE_THREAD) MPLBACKEND=agg $(BIN)/python docs/contact_sheet.py docs/_build/plots
 
@@ -53,10 +76,14 @@ links: $(VENV)/.installed-docs
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/bandit -q -r sklearn_mirt
+
+pip-audit: $(VENV)/.installed-lint
+	$(BIN)/pip-audit --local --skip-editable
 
 types: $(VENV)/.installed-lint
 	$(BIN)/mypy
 
 clean:
-	rm -rf docs/_build docs/auto_examples docs/generated $(VENV) build dist demo-audit .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf docs/_build docs/auto_examples docs/generated $(VENV) $(OLDEST) build dist demo-audit .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -130,9 +130,12 @@ def scale_table(model, data, scales, labels, items, clusters, halves, bootstrap)
     low, high = fisher_interval(r, errors, dof[:, None])
     names = dimension_columns(r.shape[1])
     columns = {"r": r, "p": p, "low": low, "high": high, "cross": cross}
-    for prefix, values in columns.items():
-        for k, name in enumerate(names):
-            table[f"{prefix}_{name}"] = values[:, k]
+    # at once: a table of many columns added one by one is slow
+    parts = [
+        pd.DataFrame(values, table.index, [f"{prefix}_{name}" for name in names])
+        for prefix, values in columns.items()
+    ]
+    table = pd.concat([table, *parts], axis=1)
     mdisc = items["mdisc"].to_numpy()
     table["mdisc"] = [np.median(mdisc[row]) for row in of_item]
     key = "stated_dimension" if "stated_dimension" in labels else "category"

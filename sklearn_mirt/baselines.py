@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_mirt.design import group_labels, known_labels, sorted_codes
 from sklearn_mirt.estimator import check_parameters
 from sklearn_mirt.long import LongAnswersMixin, code_ids, read_answers, read_pairs
+from sklearn_mirt.versions import VersionedPickleMixin
 
 
-class _Baseline(LongAnswersMixin, ClassifierMixin, BaseEstimator):
+class _Baseline(VersionedPickleMixin, LongAnswersMixin, ClassifierMixin, BaseEstimator):
     """Read answers, fit cells, predict cells by code."""
 
     def fit(self, X, y, sample_weight=None):

@@ -94,8 +94,13 @@ def benchmirt_pair_comparison(
 
     Parameters
     ----------
-    estimator, responses, first, second, tail
-        As in :func:`compare_respondents`.
+    estimator : fitted MIRTTransformer or MIRTClassifier
+    responses : ResponseData, DataFrame or array-like
+        The answers, as in :func:`compare_respondents`.
+    first, second : object
+        Ids of the respondents.
+    tail : float, default=0.1
+        Share of the items at each end of a dimension.
     level : float, default=0.95
 
     Returns

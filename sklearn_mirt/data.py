@@ -289,7 +289,7 @@ class ResponseData:
 
         Parameters
         ----------
-        groups : integer ndarray of shape (n_items,)
+        groups : ndarray of int of shape (n_items,)
             Group of each item, from 0.
         n_groups : int
 
@@ -310,13 +310,26 @@ class ResponseData:
 
         Their size depends on the data only, so sums over them in order are the same
         bytes whatever runs them.
+
+        Parameters
+        ----------
+        n_cells : int, default=2**16
+
+        Returns
+        -------
+        blocks : list of DenseBlock or SparseBlock
         """
         return self._cells.blocks(n_cells)
 
     def cells(self):
         """Return item index, respondent index, score and weight of observed cells.
 
-        The weight is None where every cell is one answer.
+        Returns
+        -------
+        item, respondent : ndarrays of int of shape (n_observed,)
+        scores : ndarray of shape (n_observed,)
+        weights : ndarray of shape (n_observed,) or None
+            None where every cell is one answer.
         """
         return self._cells.cells()
 
@@ -330,7 +343,19 @@ class ResponseData:
     def take(self, *, respondents=None, items=None):
         """Return the data of some respondents and items, given as index or mask.
 
-        Ids stay unique: a place that is given twice is refused.
+        Parameters
+        ----------
+        respondents, items : ndarray or slice, default=None
+            Index or mask; all where None.
+
+        Returns
+        -------
+        data : ResponseData
+
+        Raises
+        ------
+        ValueError
+            A place is given twice: ids stay unique.
         """
         cells, respondent_ids, item_ids = self._cells, self.respondents, self.items
         if items is not None:

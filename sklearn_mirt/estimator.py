@@ -18,6 +18,7 @@ from sklearn_mirt.priors import GroupPrior
 from sklearn_mirt.rotation import ROTATION_METHODS, apply_rotation, rotation_matrix
 from sklearn_mirt.solvers.base import SolverResult
 from sklearn_mirt.summaries import FittedSummaryMixin
+from sklearn_mirt.versions import VersionedPickleMixin
 
 _SOLVERS = ("auto", "variational", "quadrature")
 _ITEM_MODELS = ("2pl", "1pl", "rasch", "3pl")
@@ -46,7 +47,10 @@ _PARAMETERS = {
     "rotation": (_one_of(*_ROTATIONS), f"one of {_ROTATIONS}"),
     "positive_slopes": (lambda v: isinstance(v, bool | np.bool_), "True or False"),
     "max_iter": (_whole(1), "an integer of at least 1"),
-    "tol": (lambda v: isinstance(v, numbers.Real) and v >= 0, "a number >= 0"),
+    "tol": (
+        lambda v: isinstance(v, numbers.Real) and float(v) >= 0,
+        "a number >= 0",
+    ),
     "device": (_one_of("cpu", "cuda"), "'cpu' or 'cuda'"),
     "dtype": (
         _one_of("auto", "float32", "float64"),
@@ -74,7 +78,9 @@ def check_parameters(estimator):
             )
 
 
-class BaseMIRT(FittedSummaryMixin, CallbackSupportMixin, BaseEstimator):
+class BaseMIRT(
+    VersionedPickleMixin, FittedSummaryMixin, CallbackSupportMixin, BaseEstimator
+):
     """Fit, rotate, and keep what was learned; subclasses say what a table means."""
 
     def _fit_data(self, data, solver=None):

@@ -244,7 +244,7 @@ def _read_table(path, layout, given, items, aggregate) -> LoadedResponses:
 
 def _together(parts: list[LoadedResponses], aggregate) -> LoadedResponses:
     """Return the answers of several tables as one; ids are sorted."""
-    columns: list[list] = [[], [], [], []]
+    columns: tuple[list, ...] = ([], [], [], [])
     for part in parts:
         data = part.data
         item, respondent, scores, weights = data.cells()
@@ -255,10 +255,10 @@ def _together(parts: list[LoadedResponses], aggregate) -> LoadedResponses:
         gap = data.n_items + data.n_respondents
         columns[2].append(np.concatenate([scores, np.full(gap, np.nan)]))
         columns[3].append(np.concatenate([weights, np.ones(gap)]))
-    respondents, ids, scores, weights = map(np.concatenate, columns)
+    respondents, item_ids, scores, weights = map(np.concatenate, columns)
     data = ResponseData.from_long(
         respondents,
-        ids,
+        item_ids,
         scores,
         weights=None if (weights == 1).all() else weights,
         aggregate=aggregate,

@@ -349,6 +349,17 @@ def person_zh(fit: ExactFit, responses, *, method: str = "eap") -> np.ndarray:
     """Return Zh of each respondent: large negative values are unlikely patterns.
 
     Zh = (l - E l) / sd l of the respondent's log-likelihood at the estimated ability.
+
+    Parameters
+    ----------
+    fit : ExactFit
+    responses : array-like of shape (n_respondents, n_items)
+    method : {"eap", "map", "ml"}, default="eap"
+        How abilities are estimated.
+
+    Returns
+    -------
+    zh : ndarray of shape (n_respondents,)
     """
     value, mean, variance = _log_likelihood_moments(fit, responses, method)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -171,7 +171,8 @@ def _read_benchmirt(table: Table, given: GivenColumns, items):
     key = table.find("question_id")
     ids = table.unique_ids(key, "item")
     matches = [_BENCHMIRT.fullmatch(name) for name in table.names]
-    columns = [k for k, found in enumerate(matches) if found]
+    models = {k: found["model"] for k, found in enumerate(matches) if found}
+    columns = list(models)
     if not columns:
         raise FileFormatError(
             f"{table.path}: no column is named acc_norm_<model>; the columns are "
@@ -180,7 +181,7 @@ def _read_benchmirt(table: Table, given: GivenColumns, items):
     aside = [k for k in range(len(table.names)) if k not in columns and k != key]
     notes = ["read as benchmirt: one row per question, columns acc_norm_<model>"]
     notes += _set_aside(table, aside) + match(table, ids, items)
-    respondents = np.array([matches[k]["model"] for k in columns], dtype=object)
+    respondents = np.array(list(models.values()), dtype=object)
     scores = table.numbers(columns)
     _check_range(table, scores, columns, lambda row, k: (respondents[k], ids[row]))
     return ResponseData.from_wide(scores.T, respondents=respondents, items=ids), notes

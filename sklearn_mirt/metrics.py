@@ -154,11 +154,13 @@ def mean_score_spearman(y_true, y_prob, respondents=None, *, sample_weight=None)
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight : array-like
+    y_true, y_prob : array-like
         See :func:`cell_log_loss`.
     respondents : array-like of shape (n_cells,) or (n_respondents,), default=None
         Respondent of each cell. For a two-dimensional ``y_true`` the respondent of
         each row; None then takes each row as one respondent.
+    sample_weight : array-like, default=None
+        See :func:`cell_log_loss`.
 
     Returns
     -------

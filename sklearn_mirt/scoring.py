@@ -24,6 +24,7 @@ from sklearn_mirt.selection.bank import (
 from sklearn_mirt.selection.calibration import expected_scores
 from sklearn_mirt.selection.problem import SelectionProblem, overall_weights
 from sklearn_mirt.selection.surrogate import DEFAULT_BLOCKS, answer_patterns
+from sklearn_mirt.versions import VersionedPickleMixin
 
 __all__ = [
     "FullScoreRegressor",
@@ -37,7 +38,7 @@ __all__ = [
 _one_blas_thread = threadpool_limits.wrap(limits=1, user_api="blas")
 
 
-class _Scorer(TransformerMixin, BaseEstimator):
+class _Scorer(VersionedPickleMixin, TransformerMixin, BaseEstimator):
     """Validation, output and standard errors shared by all scorers.
 
     A subclass gives ``_fit_bank(problem)``, ``_scores(answers)`` of shape

@@ -234,9 +234,14 @@ class ShardedResponses:
         ----------
         frame : dask DataFrame
             Its partitions are computed up to three times and never gathered.
-        directory, respondent, item, score, weight, items, aggregate, n_shards, \
-max_memory
-            As in :meth:`from_parquet`.
+        directory : path-like
+            This and all that follow are as in :meth:`from_parquet`.
+        respondent, item, score : str
+        weight : str, default=None
+        items : array-like, default=None
+        aggregate : str, default=None
+        n_shards : int, default=None
+        max_memory : int or str, default="2GB"
 
         Returns
         -------

@@ -178,16 +178,16 @@ def make_benchmark_suite(
     ValueError
         If n_respondents is under 10 or scale is not in (0, 1].
 
-    References
-    ----------
-    Allen Institute for AI (2026). BenchMIRT: What are LLM benchmarks actually
-    measuring? https://github.com/allenai/BenchMIRT
-
     Notes
     -----
     The frames are under ``item_table`` and ``respondent_table`` because a Bunch is a
     dictionary, whose ``items`` is a method. A full suite takes about 3.4 MB and under
     a second.
+
+    References
+    ----------
+    Allen Institute for AI (2026). BenchMIRT: What are LLM benchmarks actually
+    measuring? https://github.com/allenai/BenchMIRT
 
     Examples
     --------

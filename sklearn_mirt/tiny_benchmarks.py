@@ -6,7 +6,8 @@ lists, dicts and numpy arrays, and nothing else; and its checksum is known.
 
 from __future__ import annotations
 
-import pickle
+# for _NumbersOnly alone, which builds arrays of numbers
+import pickle  # nosec B403
 
 import numpy as np
 from sklearn.utils import Bunch

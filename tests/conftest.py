@@ -6,14 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The first example of a property may pay for a numba compilation: no deadline.
-settings.register_profile(
-    "sklearn-mirt",
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("sklearn-mirt")
+# The first example of a property may pay for a numba compilation: no deadline. `make
+# test` tries the same 50 examples each time, `make nightly` 1,000 other ones.
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("test", max_examples=50, derandomize=True, **_COMMON)
+settings.register_profile("nightly", max_examples=1000, print_blob=True, **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
 
 
 def _real_data_folder() -> Path | None:

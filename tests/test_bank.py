@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_mirt import (
@@ -91,7 +91,6 @@ def test_a_bank_comes_back_to_the_last_bit(tmp_path, kind, d):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=30)
 @given(
     ids=st.one_of(
         st.lists(st.text(), min_size=1, max_size=5, unique=True),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -111,7 +111,6 @@ def fits():
 METHODS = ["oblimin", "quartimin", "promax", "varimax", "quartimax", "bifactor", None]
 
 
-@settings(max_examples=40)
 @given(d=st.integers(1, 5), method=st.sampled_from(METHODS))
 def test_rotation_keeps_probabilities_and_alignment_undoes_it(fits, d, method):
     fit = fits[d]

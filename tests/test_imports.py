@@ -34,6 +34,7 @@ LAYERS = {
     "datasets": {"datasets", "fetching", "simulation", "suite", "tiny_benchmarks"},
     "atomic": {"atomic"},
     "spreadsheets": {"spreadsheets"},
+    "versions": {"versions"},
     "bank": {"bank"},
     "tables": {"tables", "streams"},
     "readers": {"readers"},
@@ -98,6 +99,7 @@ MAY_IMPORT = {
     "tables": {"tables"},
     "atomic": set(),
     "spreadsheets": set(),
+    "versions": {"foundation", "public"},
     # the version of the package is written into a bank
     "bank": {"atomic", "foundation", "priors", "public"},
     "readers": {"readers", "tables", "foundation"},
@@ -105,6 +107,7 @@ MAY_IMPORT = {
     "interchange": {"bank", "atomic", "tables", "foundation"},
     "estimators": {
         "estimators",
+        "versions",
         "foundation",
         "priors",
         "kernels",
@@ -117,6 +120,7 @@ MAY_IMPORT = {
     },
     "analysis": {
         "analysis",
+        "versions",
         "estimators",
         "foundation",
         "priors",

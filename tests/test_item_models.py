@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -102,7 +102,6 @@ def test_closed_forms():
     np.testing.assert_allclose(p, terms / terms.sum())
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     t=st.floats(-300, 300),
     d=st.floats(-50, 50),

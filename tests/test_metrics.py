@@ -659,3 +659,35 @@ class TestSplitters:
         X[3, 0] = None
         with pytest.raises(ValueError, match="1 cells have no respondent id"):
             list(metrics.RespondentKFold().split(X))
+
+
+class _Known:
+    """Predicts what it is told to."""
+
+    def __init__(self, classes, probabilities):
+        self.classes_ = np.array(classes)
+        self.probabilities = np.array(probabilities)
+
+    def predict_proba(self, X):
+        return self.probabilities
+
+
+class TestLabelsOfScorers:
+    X = [["a", "q"], ["b", "q"]]
+
+    def test_one_class_alone_is_right_or_wrong_by_its_name(self):
+        for label in (0, 1):
+            model = _Known([label], [[1.0], [1.0]])
+            assert metrics.accuracy_scorer(model, self.X, [label] * 2) == 1
+            assert metrics.accuracy_scorer(model, self.X, [1 - label] * 2) == 0
+
+    def test_the_larger_of_two_labels_is_a_right_answer(self):
+        for labels in ([1, 2], ["no", "yes"], [False, True], [0.0, 1.0]):
+            model = _Known(labels, [[0.9, 0.1], [0.2, 0.8]])
+            assert metrics.accuracy_scorer(model, self.X, labels) == 1
+            assert metrics.neg_mae_scorer(model, self.X, labels) == pytest.approx(-0.15)
+
+    @pytest.mark.parametrize("share", [0, 1, -0.1, 1.1])
+    def test_a_share_is_more_than_nothing_and_less_than_all(self, share):
+        with pytest.raises(ValueError, match=r"share must be in \(0, 1\)"):
+            metrics.HiddenCellScorer(share=share)(None, np.ones((2, 2)))

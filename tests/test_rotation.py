@@ -1,5 +1,6 @@
 """Rotation: probabilities stay, minima are minima, fits can be aligned."""
 
+import dataclasses
 import itertools
 import json
 import os
@@ -794,3 +795,14 @@ def test_congruence_by_hand():
     a = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
     b = np.array([[2.0, -1.0, 1.0], [0.0, 0.0, 1.0]])
     np.testing.assert_allclose(congruence(a, b), [1.0, -np.sqrt(0.5), 0.0])
+
+
+def test_without_a_rotation_the_first_dimension_is_still_the_strongest():
+    items, abilities = make_fit(2)
+    slopes = items.slopes * [-0.1, 1.0]
+    items = dataclasses.replace(items, slopes=slopes)
+    turned, _ = rotate(items, abilities, "none")
+    strength = (turned.slopes**2).sum(0)
+    assert strength[0] > strength[1]
+    np.testing.assert_allclose(np.sort(strength), np.sort((slopes**2).sum(0)))
+    assert np.all(turned.slopes.sum(0) > 0)

@@ -23,7 +23,8 @@ def torture():
     del sys.modules["torture"]
 
 
-@pytest.mark.parametrize("index", range(20))
+# the last ones had faults
+@pytest.mark.parametrize("index", [*range(20), 810, 2907])
 def test_a_degenerate_matrix_is_fitted_or_refused_clearly(torture, index):
     outcomes = torture.run(index, seed=0)["outcomes"]
     faults = {name: what for name, what in outcomes.items() if "FAULT" in what}

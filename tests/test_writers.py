@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_mirt import ResponseData
@@ -97,7 +97,6 @@ ids = st.lists(
 )
 
 
-@settings(max_examples=40)
 @given(ids, ids, st.sampled_from(LAYOUTS), st.sampled_from(["csv", "tsv"]), st.data())
 def test_any_ids_round_trip(tmp_path_factory, rows, columns, layout, ending, draw):
     cell = st.sampled_from([0.0, 1.0, 0.1, np.nan])

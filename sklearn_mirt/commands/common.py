@@ -47,7 +47,7 @@ class Aggregate(str, Enum):  # noqa: UP042
 
     mean = "mean"
     first = "first"
-    count = "count"
+    count = "count"  # type: ignore[assignment] # str has a method of this name
 
 
 Responses = Annotated[

@@ -322,7 +322,7 @@ def test_information(items, theta):
 
 
 # pytest takes every function of this name for a test
-test_information.__test__ = False
+test_information.__test__ = False  # type: ignore[attr-defined]
 
 
 def _places(ids, wanted):

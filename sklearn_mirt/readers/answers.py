@@ -63,7 +63,7 @@ class ReadOptions:
         wanted = self.of_task(name, task)
         if wanted is None and len(choices) == 1:
             return choices[0]
-        if wanted in choices:
+        if wanted is not None and wanted in choices:
             return wanted
         have = ", ".join(choices) if choices else "none"
         if wanted is None:

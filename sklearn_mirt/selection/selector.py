@@ -23,13 +23,14 @@ from sklearn_mirt.selection.problem import (
     overall_weights,
 )
 from sklearn_mirt.selection.strategies import make_strategy
+from sklearn_mirt.versions import VersionedPickleMixin
 
 __all__ = ["InformativeItemSelector"]
 
 _OVERALL_WEIGHT = 0.9
 
 
-class InformativeItemSelector(SelectorMixin, BaseEstimator):
+class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator):
     """Choose the items that tell most about the full-bank scores of new respondents.
 
     Parameters

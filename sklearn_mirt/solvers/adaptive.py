@@ -255,9 +255,9 @@ class AdaptiveLikelihood:
                     total[where, where] += matrix
                     at += len(matrix)
                 scores.append(_answer_scores(first, flat, hot))
-            scores = np.concatenate(scores, axis=1)
-            total += (scores * mass.reshape(-1, 1)).T @ scores
-            by_row = scores.reshape(*posterior.shape, size)
+            together = np.concatenate(scores, axis=1)
+            total += (together * mass.reshape(-1, 1)).T @ together
+            by_row = together.reshape(*posterior.shape, size)
             mean = np.einsum("nr,nrp->np", posterior, by_row)
             total -= (mean * weights[rows][:, None]).T @ mean
         return total

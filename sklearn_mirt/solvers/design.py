@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,7 +55,7 @@ class ExactModel:
         Positions of items whose slopes and intercepts get weak priors (sd 5 and 10).
     """
 
-    item_model: object = "2pl"
+    item_model: str | ItemModel | Sequence[str | ItemModel] = "2pl"
     n_dims: int = 1
     q_matrix: object = None
     correlated: bool = False

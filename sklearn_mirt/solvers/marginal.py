@@ -157,9 +157,8 @@ class FixedNodeLikelihood:
             block.model.log_table(params, self.nodes)
             for block, params in zip(self.spec.blocks, items, strict=True)
         ]
-        yield from self._posterior_chunks(
-            *self._projection(tables), self.log_weights(latent)
-        )
+        odds, base = self._projection(tables)
+        yield from self._posterior_chunks(odds, base, self.log_weights(latent))
 
     def _expect(self, free: np.ndarray) -> _Expectation:
         """Run the E-step, or return the last one if it was at the same parameters."""

@@ -69,6 +69,8 @@ def score_respondents(
     bounds : (float, float)
         ML abilities are kept inside, in every dimension: all right or all wrong answers
         have no finite ML estimate. An estimate at a bound has NaN standard errors.
+    cell_weights : array-like of shape (n_respondents, n_items), optional
+        Number of answers each score is the mean of.
 
     Returns
     -------

@@ -1,0 +1,167 @@
+"""Changes one thing at a time in a module and asks whether its tests notice.
+
+Comparisons, arithmetic, truth values, numbers and `not` are changed in the syntax tree
+of the module; for each change the tests run in a forked process, until the first that
+fails. A change that no test notices survives and is printed: it wants a test, or a
+reason why it changes nothing.
+
+    python benchmarks/mutate.py items tests/test_items.py
+    python benchmarks/mutate.py rotation tests/test_rotation.py --sample 60
+
+Ends with exit status 1 if a change survives.
+"""
+
+import argparse
+import ast
+import contextlib
+import copy
+import importlib
+import importlib.util
+import io
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+# imported once, before the processes are forked
+import hypothesis.extra.numpy  # noqa: F401
+import pandas  # noqa: F401
+import pytest
+import scipy.stats  # noqa: F401
+import sklearn.model_selection  # noqa: F401
+
+import sklearn_mirt.classifier
+import sklearn_mirt.transformer  # noqa: F401
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+SWAPS = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
+    ast.MatMult: ast.Mult, ast.Pow: ast.Mult, ast.Lt: ast.LtE, ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.And: ast.Or, ast.Or: ast.And, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+}  # fmt: skip
+
+
+def changed(node):
+    """Yield the changed forms of one node."""
+    if isinstance(node, ast.BinOp | ast.BoolOp | ast.AugAssign):
+        swap = SWAPS.get(type(node.op))
+        if swap is not None and not _annotation(node):
+            yield _with(node, op=swap())
+    elif isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
+        yield _with(node, ops=[SWAPS[type(node.ops[0])](), *node.ops[1:]])
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+        yield node.operand
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, bool):
+            yield _with(node, value=not node.value)
+        elif isinstance(node.value, int | float):
+            yield _with(node, value=node.value + 1)
+
+
+def _annotation(node):
+    return isinstance(getattr(node, "right", None), ast.Constant) and (
+        node.right.value is None
+    )
+
+
+def _with(node, **fields):
+    other = copy.copy(node)
+    for name, value in fields.items():
+        setattr(other, name, value)
+    return other
+
+
+def mutants(tree):
+    """Yield (line, before, after, changed tree)."""
+    for parent in ast.walk(tree):
+        for name, value in ast.iter_fields(parent):
+            if name == "annotation" or name == "returns":
+                continue
+            children = value if isinstance(value, list) else [value]
+            for place, node in enumerate(children):
+                if not isinstance(node, ast.AST):
+                    continue
+                for other in changed(node):
+                    before = ast.unparse(node)
+                    _put(parent, name, value, place, other)
+                    text = ast.unparse(ast.fix_missing_locations(tree))
+                    _put(parent, name, value, place, node)
+                    yield getattr(node, "lineno", 0), before, ast.unparse(other), text
+
+
+def _put(parent, name, value, place, node):
+    if isinstance(value, list):
+        value[place] = node
+    else:
+        setattr(parent, name, node)
+
+
+def noticed(module, text, tests, seconds):
+    """Whether the tests fail in a process where the module is the changed one."""
+    child = os.fork()
+    if not child:
+        signal.alarm(seconds)
+        code = 1
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+            contextlib.suppress(Exception),
+        ):
+            code = 0 if _passes(module, text, tests) else 1
+        os._exit(code)
+    return os.waitpid(child, 0)[1] != 0
+
+
+def _passes(module, text, tests):
+    exec(compile(text, module.__file__, "exec"), module.__dict__)  # noqa: S102
+    for other in list(sys.modules.values()):
+        if getattr(other, "__name__", "").startswith("sklearn_mirt"):
+            _rebind(other, module)
+    # `or`: no test at all would be no failure
+    arguments = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+    return pytest.main(arguments) == 0
+
+
+def _rebind(other, module):
+    """Give a module that imported names from the changed one the changed ones."""
+    if other is module:
+        return
+    for name, value in list(vars(other).items()):
+        if getattr(value, "__module__", None) == module.__name__:
+            new = getattr(module, getattr(value, "__name__", ""), None)
+            if new is not None:
+                setattr(other, name, new)
+
+
+def main():
+    """Try the changes; print those that survive."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("module", help="such as items or rotation")
+    parser.add_argument("tests", nargs="+", help="files, or options of pytest")
+    parser.add_argument("--sample", type=int, help="so many changes, drawn at random")
+    parser.add_argument("--seconds", type=int, default=300, help="for one change")
+    options, more = parser.parse_known_args()
+    module = importlib.import_module(f"sklearn_mirt.{options.module}")
+    text = Path(module.__file__).read_text(encoding="utf-8")
+    found = list(mutants(ast.parse(text)))
+    if options.sample is not None and options.sample < len(found):
+        found = random.Random(0).sample(found, options.sample)
+    tests = options.tests + more
+    if noticed(module, text, tests, options.seconds):
+        sys.exit("the tests fail, or take too long, without any change")
+    survivors, start = [], time.monotonic()
+    for line, before, after, changed_text in found:
+        if not noticed(module, changed_text, tests, options.seconds):
+            survivors.append(line)
+            print(f"line {line}: {before}  ->  {after}", flush=True)
+    seconds = time.monotonic() - start
+    print(f"{len(found)} changes, {len(survivors)} survive, {seconds:.0f} s")
+    sys.exit(bool(survivors))
+
+
+if __name__ == "__main__":
+    main()
