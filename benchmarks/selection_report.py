@@ -36,10 +36,13 @@ Mean ± standard error over random splits of the models. Splits share models, so
 standard errors are optimistic. "Earlier study" is the one this package was written from
 (`benchmarks/selection_reference.csv`): same data, same splits.
 
-The rules for noise variances, weights and standard errors were settled while looking at
-some of these splits (mostly bfcl, mmlu_pro, lcb and alpaca); numbers are somewhat
-optimistic for it, as are those of the earlier study on its own development sets. The
-number of splits is in brackets; the script adds missing ones.
+Some rules were chosen among variants by looking at these very splits, mostly of bfcl,
+lcb, mmlu_pro, alpaca and openllm: with and without the `rbf` block (no gain on bfcl,
+lcb and mmlu_pro, so it is off), folds balanced by score or random, the prior of the
+correction of standard errors, the weight of kriging lists in it, and whether long
+lists go on with stratified items. So numbers are somewhat optimistic, as are those of
+the earlier study on its own development sets. nlu, nlu_family and arc_mixtral decided
+nothing. The number of splits is in brackets; the script adds missing ones.
 
 full_score = `FullScoreRegressor`, raw_mean = plain mean of the answers.
 """
