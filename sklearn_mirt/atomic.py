@@ -3,6 +3,8 @@
 import os
 import secrets
 import shutil
+import tempfile
+import weakref
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -84,3 +86,24 @@ def whole_folder(path: Path):
         os.rename(scratch, path)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+class ScratchFolder:
+    """A folder that goes, without a word, with the last object that keeps this one.
+
+    Parameters
+    ----------
+    prefix : str
+        How its name begins.
+    where : path-like, default=None
+        The folder to make it in; default: where temporary files belong.
+
+    Attributes
+    ----------
+    name : str
+        Its path.
+    """
+
+    def __init__(self, prefix, where=None):
+        self.name = tempfile.mkdtemp(prefix=prefix, dir=where)
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)

@@ -1,12 +1,12 @@
 """Dask collections in, dask collections of the same partitions out."""
 
 import copy
-import tempfile
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sklearn_mirt.atomic import ScratchFolder
 from sklearn_mirt.cells import DenseCells
 from sklearn_mirt.checking import dense_scores, object_array
 from sklearn_mirt.data import ResponseData
@@ -63,7 +63,7 @@ def over_items(estimator):
 
 def wide_shards(X):
     """Return the ShardedResponses of a dask array or wide dask DataFrame."""
-    folder = tempfile.TemporaryDirectory(prefix="sklearn-mirt-")
+    folder = ScratchFolder("sklearn-mirt-")
     data = ShardedResponses.from_wide(X, f"{folder.name}/shards")
     data.scratch = folder  # the shards live as long as the data
     return data
@@ -81,7 +81,7 @@ def long_shards(X, y):
             "the same dask DataFrame"
         )
     respondent, item = X.columns
-    folder = tempfile.TemporaryDirectory(prefix="sklearn-mirt-")
+    folder = ScratchFolder("sklearn-mirt-")
     data = ShardedResponses.from_long(
         X.assign(**{_SCORE: y}),
         f"{folder.name}/shards",

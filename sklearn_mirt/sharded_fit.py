@@ -1,12 +1,12 @@
 """Fits answers in shards: items as always, abilities that stay with their shards."""
 
 import warnings
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_mirt.abilities import Abilities
+from sklearn_mirt.atomic import ScratchFolder
 from sklearn_mirt.callbacks import PassReporter
 from sklearn_mirt.design import make_design
 from sklearn_mirt.exceptions import ResponseDataWarning
@@ -157,6 +157,6 @@ def _keep(estimator, data, result, design, runner):
     )
     inverse = np.linalg.inv(M) @ stay.inverse
     finish = Finish(inverse, stay.center, nobody.prior_covariance)
-    folder = TemporaryDirectory(prefix=".abilities-", dir=data.folder)
+    folder = ScratchFolder(".abilities-", data.folder)
     files = runner.store(stay.states, folder.name)
     estimator.sharded_abilities_ = ShardedAbilities(data, files, finish, folder)

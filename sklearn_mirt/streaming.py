@@ -4,10 +4,10 @@ import itertools
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from sklearn_mirt.atomic import ScratchFolder
 from sklearn_mirt.runner import LocalRunner, runs
 
 SHARD_RUNS = 16  # of shards: as many sums leave a cluster in a pass
@@ -31,7 +31,7 @@ class StreamingRunner(LocalRunner):
         super().__init__(n_jobs)
         self._states = None
         if scratch is not None:
-            self._states = TemporaryDirectory(prefix=".states-", dir=scratch)
+            self._states = ScratchFolder(".states-", scratch)
         self._count = itertools.count()
 
     def persist(self, blocks):

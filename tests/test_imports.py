@@ -90,7 +90,7 @@ MAY_IMPORT = {
     "kernels": {"kernels", "foundation"},
     # only for packed symmetric matrices
     "priors": {"kernels", "foundation"},
-    "runner": {"runner"},
+    "runner": {"runner", "atomic"},
     "shards": {"shards", "foundation", "atomic"},
     "solvers": {"solvers", "foundation", "priors", "kernels", "runner", "atomic"},
     "exact_fit": {"exact_fit", "solvers", "foundation"},
