@@ -179,14 +179,16 @@ def ability_table(model, data, bootstrap=None):
     table.index = pd.Index(data.respondents, name="respondent")
     if bootstrap is None:
         return table
-    intervals = bootstrap.ability_table()
+    intervals, added = bootstrap.ability_table(), {}
     for k, name in enumerate(names):
         for column in (f"se_{name}", f"low_{name}", f"high_{name}"):
-            table[column] = intervals[column].to_numpy()
+            added[column] = intervals[column].to_numpy()
         ranks = bootstrap.rank_table(k).loc[data.respondents]
         for column in ("rank", "low_rank", "high_rank", "n_tied"):
-            table[f"{column}_{name}"] = ranks[column].to_numpy()
-    return table
+            added[f"{column}_{name}"] = ranks[column].to_numpy()
+    there = table.assign(**{c: v for c, v in added.items() if c in table})
+    new = {c: v for c, v in added.items() if c not in table}
+    return pd.concat([there, pd.DataFrame(new, table.index)], axis=1)
 
 
 def item_table(model, data, labels):

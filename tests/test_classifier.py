@@ -178,9 +178,10 @@ def test_every_form_of_answers_gives_the_same_fit(long, fitted, make, classes):
     ids=["nan", "None", "Float64", "pd.NA", "polars"],
 )
 def test_missing_answers_are_as_good_as_absent(data, make):
-    table = data.responses.stack()
-    X = table.index.to_frame(index=False)
-    y = table.to_numpy()
+    table = data.responses
+    i, j = np.indices(table.shape).reshape(2, -1)
+    X = pd.DataFrame({"respondent": table.index[i], "item": table.columns[j]})
+    y = table.to_numpy()[i, j]
     assert np.isnan(y).any()
     clf = MIRTClassifier().fit(X, make(y))
     known = MIRTClassifier().fit(X[~np.isnan(y)], y[~np.isnan(y)])

@@ -135,7 +135,7 @@ def warn_unconnected(responses: np.ndarray, respondents, items) -> None:
         return
     graph = sparse.csr_array(answered)
     n_rows, n_columns = graph.shape
-    joined = sparse.block_array([[None, graph], [graph.T, None]], format="csr")
+    joined = sparse.bmat([[None, graph], [graph.T, None]], format="csr")
     _, label = connected_components(joined, directed=False)
     used = np.concatenate([answered.any(1), answered.any(0)])
     parts = np.unique(label[used])

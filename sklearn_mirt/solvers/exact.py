@@ -225,7 +225,7 @@ def posterior_abilities(data, items, prior_covariance) -> Abilities:
     # thousands of answers to a cell can leave the mass at one node, without a spread:
     # then the one by which the nodes were scaled
     lost = ~(np.linalg.eigvalsh(covariance)[:, 0] > 0)
-    scale = likelihood.factor[lost]
+    scale = np.asarray(likelihood.factor)[lost]
     covariance[lost] = scale @ scale.transpose(0, 2, 1)
     mean, covariance = mean[table.inverse], covariance[table.inverse]
     return Abilities(
