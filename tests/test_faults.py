@@ -26,6 +26,7 @@ from sklearn_mirt import (
     load_item_bank,
     save_item_bank,
 )
+from sklearn_mirt.callbacks import PassReporter
 from sklearn_mirt.datasets import make_responses
 
 pytestmark = pytest.mark.filterwarnings(
@@ -224,23 +225,26 @@ def test_killed_workers_of_a_grid_search_are_a_clear_error():
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("solver", ["variational", "quadrature"])
-def test_an_interrupted_fit_leaves_everything_usable(solver):
-    # large enough to go on for seconds
-    X = make_responses(400, 600 if solver == "variational" else 60, 2, random_state=0)
-    X = X.responses
-    mirt = MIRTTransformer(3, solver=solver, max_iter=10**6, tol=0.0, n_jobs=2)
+def test_an_interrupted_fit_leaves_everything_usable(solver, monkeypatch):
+    """The signal comes after the second pass, while the threads of the fit are up."""
+    X = make_responses(30, 12, 2, random_state=0).responses
     small = MIRTTransformer(1, solver=solver, max_iter=3)
-    before = small.fit(X[:20, :6]).slopes_
-    timer = threading.Timer(0.1, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    try:
+    before = small.fit(X).slopes_
+    report = PassReporter.__call__
+
+    def interrupted(self, n_iter, *bound):
+        report(self, n_iter, *bound)
+        if n_iter == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    mirt = MIRTTransformer(solver=solver, tol=0.0, n_jobs=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(PassReporter, "__call__", interrupted)
         with pytest.raises(KeyboardInterrupt):
             mirt.fit(X)
-    finally:
-        timer.cancel()
     assert not hasattr(mirt, "slopes_")
     assert threading.active_count() <= 3  # the pool's threads end with the fit
-    assert_array_equal(small.fit(X[:20, :6]).slopes_, before)
+    assert_array_equal(small.fit(X).slopes_, before)
 
 
 # ------------------------------------------------------------------- many at one time
