@@ -9,8 +9,12 @@ CPU seconds of ten passes (wall seconds for threads). Writes a Markdown page.
 
 import argparse
 import multiprocessing
+import os
 import time
 from pathlib import Path
+
+for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+    os.environ[f"{name}_NUM_THREADS"] = "1"  # threads that idle would be counted
 
 import numpy as np
 from limit import answers, exponential_time, limit, pass_time, product_rate
