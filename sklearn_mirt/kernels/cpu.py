@@ -5,6 +5,7 @@ run them on different blocks at once.
 """
 
 import math
+import threading
 
 import numpy as np
 
@@ -21,6 +22,23 @@ class CpuKernels:
 
     xp = np
     block_cells = 2**18  # omega stays in the caches, and Python is called seldom
+
+    def __init__(self):
+        self._of_thread = threading.local()
+
+    def __reduce__(self):
+        """Travel to another process without the memory of threads."""
+        return CpuKernels, ()
+
+    def _space(self, name, shape, dtype):
+        """Return memory that this thread keeps between blocks.
+
+        New pages for every block can cost as much as the pass itself.
+        """
+        held, size = vars(self._of_thread), math.prod(shape)
+        if name not in held or held[name].dtype != dtype or held[name].size < size:
+            held[name] = np.empty(size, dtype)
+        return held[name][:size].reshape(shape)
 
     def asarray(self, array, dtype=None):
         """Return the array on the device, as it is or cast."""
@@ -140,7 +158,7 @@ class CpuKernels:
     def plain_item_sums(self, scores, second, owed, abilities):
         """Return kappa, the two sums by item, and the bound but for kappa . eta."""
         dtype, n = abilities.first.dtype, len(scores)
-        omega, kappa = np.empty((2, *scores.shape), dtype)
+        omega, kappa = (self._space(s, scores.shape, dtype) for s in ("omega", "kappa"))
         linear = np.empty((n, abilities.first.shape[1]), dtype)
         precision = np.empty((n, abilities.second.shape[1]), dtype)
         out = omega, kappa, linear, precision
@@ -153,7 +171,7 @@ class CpuKernels:
         first, m = items.mean.astype(kappa.dtype), scores.shape[1]
         moment = np.empty((m, items.second.shape[1]), kappa.dtype)
         linear = np.empty((m, first.shape[1]), kappa.dtype)
-        out = np.empty_like(kappa), moment, linear
+        out = self._space("omega", scores.shape, kappa.dtype), moment, linear
         given = scores, kappa, first, items.second, abilities.doubled.T
         _plain_ability_sums(*given, *out, *_workspace(kappa.dtype))
         return moment.astype(np.float64), linear.astype(np.float64)
