@@ -4,9 +4,12 @@ import os
 import secrets
 import shutil
 import tempfile
+import time
 import weakref
 from contextlib import contextmanager
 from pathlib import Path
+
+_REMOVALS = 50
 
 
 def refuse_existing(path, force: bool) -> Path:
@@ -85,7 +88,16 @@ def whole_folder(path: Path):
         yield scratch
         os.rename(scratch, path)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        _remove_folder(scratch)
+
+
+def _remove_folder(folder: Path):
+    """Remove a folder, into which another process may write its last file meanwhile."""
+    for _ in range(_REMOVALS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)
 
 
 class ScratchFolder:

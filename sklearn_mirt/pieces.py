@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sklearn_mirt.shards import cluster_map
+from sklearn_mirt.shards import cluster_map, gathered
 
 _PIECE_ROWS = 2**20
 
@@ -68,7 +68,7 @@ class PieceMap:
         call = dask.delayed(_with_table)
         tasks = [call(function, replace(v, table=None), v.table) for v in values]
         if self._client is not None:
-            return self._client.gather(self._client.compute(tasks))
+            return gathered(self._client, self._client.compute(tasks))
         return [task.compute(scheduler="single-threaded") for task in tasks]
 
 

@@ -380,6 +380,15 @@ def cluster_map(client):
     """Return map(function, values) as a list, over a client or in this process."""
     if client is None:
         return lambda function, values: [function(value) for value in values]
-    return lambda function, values: client.gather(
-        client.map(function, values, pure=False)
+    return lambda function, values: gathered(
+        client, client.map(function, values, pure=False)
     )
+
+
+def gathered(client, futures):
+    """Return the results of futures; after an error none of them goes on."""
+    try:
+        return client.gather(futures)
+    except BaseException:
+        client.cancel(futures)
+        raise
