@@ -1,7 +1,7 @@
 # Everything happens in a virtual environment in .venv; nothing is installed elsewhere.
 #     make demo    fit the synthetic benchmark suite and write its audit to demo-audit/
 #     make test    run the tests
-#     make nightly   the properties with 1,000 random examples each (half an hour)
+#     make nightly   the properties with 1,000 random examples each (some minutes)
 #     make plots   draw every display into docs/_build/plots/, to be looked at
 #     make docs    build the documentation into docs/_build/html/
 #     make links   ask every address that the documentation names (needs a network)
