@@ -3,6 +3,7 @@
 import itertools
 import weakref
 from dataclasses import dataclass
+from operator import iadd
 from pathlib import Path
 
 import numpy as np
@@ -72,14 +73,14 @@ class StreamingRunner(LocalRunner):
             for block, state in run:
                 state, part = function(block.load(), opened(state), *shared)
                 kept.append(self._keep(state))
-                total = part if total is None else _added(total, part)
+                total = part if total is None else iadd(total, part)
             return kept, total
 
         pairs = runs(list(zip(blocks, states, strict=True)), SHARD_RUNS)
         kept, total = [], None
         for states_of_run, part in self.map(add_up, pairs):
             kept += states_of_run
-            total = part if total is None else _added(total, part)
+            total = part if total is None else iadd(total, part)
         return kept, total
 
     def store(self, states, folder):
@@ -144,8 +145,3 @@ class _Store:
 def opened(state):
     """Return a state, read if it is a file."""
     return state.load() if isinstance(state, StateFile) else state
-
-
-def _added(total, part):
-    total += part
-    return total

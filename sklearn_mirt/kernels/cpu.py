@@ -163,7 +163,7 @@ class CpuKernels:
         precision = np.empty((n, abilities.second.shape[1]), dtype)
         out = omega, kappa, linear, precision
         tables = owed.doubled.T, abilities.first, abilities.second
-        bound = _plain_item_sums(scores, second, *tables, *out, *_workspace(dtype))
+        bound = _plain_item_sums(scores, second, *tables, *out, _workspace(dtype))
         return kappa, linear, precision, bound
 
     def plain_ability_sums(self, scores, kappa, items, abilities):
@@ -173,7 +173,7 @@ class CpuKernels:
         linear = np.empty((m, first.shape[1]), kappa.dtype)
         out = self._space("omega", scores.shape, kappa.dtype), moment, linear
         given = scores, kappa, first, items.second, abilities.doubled.T
-        _plain_ability_sums(*given, *out, *_workspace(kappa.dtype))
+        _plain_ability_sums(*given, *out, _workspace(kappa.dtype))
         return moment.astype(np.float64), linear.astype(np.float64)
 
     def gather_square(self, items2, abilities2, offsets, respondents):
@@ -435,16 +435,10 @@ def _plain_item_sums(
     kappa,
     linear,
     precision,
-    taylor,
-    numbers,
-    scratch,
-    bits,
-    half,
-    product,
+    space,
 ):
     _multiply(items_second, owed_doubled, omega)
     cells, row = omega.reshape(1, omega.size), scores.reshape(1, scores.size)
-    space = taylor, numbers, scratch, bits, half, product
     bound = _terms(cells, row, *space, True)
     _centre(row, kappa.reshape(1, kappa.size))
     _multiply(kappa, first, linear)
@@ -462,16 +456,11 @@ def _plain_ability_sums(
     omega,
     moment,
     linear,
-    taylor,
-    numbers,
-    scratch,
-    bits,
-    half,
-    product,
+    space,
 ):
     _multiply(items_second, doubled, omega)
     cells, row = omega.reshape(1, omega.size), scores.reshape(1, scores.size)
-    _terms(cells, row, taylor, numbers, scratch, bits, half, product, False)
+    _terms(cells, row, *space, False)
     _multiply(omega.T, items_second, moment)
     _multiply(kappa.T, items_first, linear)
 
