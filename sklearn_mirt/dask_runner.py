@@ -3,12 +3,12 @@
 import asyncio
 import copy
 import operator
-import uuid
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import cache, reduce
 from pathlib import Path
 
+from distributed import wait
 from threadpoolctl import ThreadpoolController
 
 from sklearn_mirt.runner import runs
@@ -59,21 +59,29 @@ class DaskRunner:
             ) from error
 
     def persist(self, blocks):
-        """Return futures of the blocks, loaded by the workers."""
+        """Return futures of the blocks, loaded by the workers, neighbours by one."""
         workers = sorted(self.client.nthreads())
         if not workers:
             raise RuntimeError("The Dask cluster has no workers")
-        token = uuid.uuid4().hex
-        return [
-            self.client.submit(
-                _load,
-                block,
-                key=f"shard-{token}-{k}",
-                workers=[workers[k * len(workers) // len(blocks)]],
-                allow_other_workers=True,
-            )
-            for k, block in enumerate(blocks)
+        parts = [
+            self._map(_load, part, workers=[worker], allow_other_workers=True)
+            for worker, part in zip(workers, runs(blocks, len(workers)), strict=False)
         ]
+        self._unpin(parts)
+        return [future for part in parts for future in part]
+
+    def _unpin(self, parts):
+        """Let blocks that are lost be loaded anywhere.
+
+        `allow_other_workers` is not enough: where all workers are lost at once, the
+        scheduler offers blocks to the workers they were meant for only, which never
+        come back, and waits for ever.
+        """
+        wait([part[0] for part in parts])  # the scheduler knows of all the others, too
+        keys = [future.key for part in parts for future in part]
+        self.client.sync(
+            self.client.scheduler.set_restrictions, worker=dict.fromkeys(keys, ())
+        )
 
     def map(self, function, blocks, *shared):
         """Yield function(block, *shared) for each block, in order."""

@@ -19,7 +19,7 @@ from sklearn_mirt.cells import MISSING, SPARSE_BELOW, resolve_repeats
 from sklearn_mirt.checking import checked_scores, checked_weights
 from sklearn_mirt.shards import write_manifest
 
-_SHARD_ROWS = 2**23  # of a shard, at most
+SHARD_ROWS = 2**23  # of a shard, at most
 _ROW_BYTES = 64  # that a row takes while its shard is sorted
 _FEW_ROWS = 2**16
 _SHARDS = 64
@@ -70,7 +70,7 @@ def number_of_shards(n_rows, max_memory):
     in a quarter of the memory, in bytes.
     """
     few = max(1, min(_SHARDS, n_rows // _FEW_ROWS))
-    many, most = few, min(_SHARD_ROWS, max_memory // (4 * _ROW_BYTES))
+    many, most = few, min(SHARD_ROWS, max_memory // (4 * _ROW_BYTES))
     while n_rows > many * most:
         many *= 2
     return many

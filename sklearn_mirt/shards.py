@@ -188,13 +188,20 @@ class ShardedResponses:
         ValueError
             A file cannot be read or lacks a column; an id is missing; an item is not
             known; a score is no number in [0, 1]; a respondent answered an item twice
-            and `aggregate` is None. The message names file and row.
+            and `aggregate` is None, or has two rows of a wide table. The message names
+            file and row.
         """
         from sklearn_mirt import pieces, sharding
 
         if layout == "wide":
             from sklearn_mirt.wide_sharding import put_wide_files
 
+            long_only = dict(
+                weight=weight, items=items, aggregate=aggregate, n_shards=n_shards
+            )
+            for name, value in long_only.items():
+                if value is not None:
+                    raise ValueError(f"{name} needs layout='long', got layout='wide'")
             put_wide_files(source, directory, respondent, cluster_map(current_client()))
             return cls.open(directory, max_memory=max_memory)
         if layout != "long":

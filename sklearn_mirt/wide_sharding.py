@@ -10,7 +10,13 @@ from sklearn_mirt.atomic import whole_folder
 from sklearn_mirt.cells import CHUNK_CELLS, MISSING, SPARSE_BELOW
 from sklearn_mirt.checking import checked_scores
 from sklearn_mirt.pieces import PieceMap, parquet_names, parquet_pieces
-from sklearn_mirt.sharding import distinct_ids, plain_ids, write_shard
+from sklearn_mirt.sharding import (
+    SHARD_ROWS,
+    distinct_ids,
+    plain_ids,
+    shard_of,
+    write_shard,
+)
 from sklearn_mirt.shards import write_manifest
 
 _RUN_CELLS = 2**24  # of an array that has no chunks of its own
@@ -96,8 +102,46 @@ def _put(pieces, directory, items, mapper, respondent):
         counts = [sum(part[3][k] for part in told) for k in range(3)]
         if counts[2] == 0:
             raise ValueError("There are no answers: every score is missing")
+        if respondent is not None:
+            paths = [str(folder / part[0]) for part in told]
+            _refuse_repeats(paths, counts[0], pieces, mapper)
         sums = [sum(part[k] for part in told) for k in (1, 2)]
         write_manifest(folder, items, [part[0] for part in told], sums, counts)
+
+
+def _refuse_repeats(paths, n_rows, pieces, mapper):
+    """Refuse a respondent with more than one row, in whatever files they are."""
+    n_parts = -(-n_rows // SHARD_ROWS)  # whose ids one machine holds
+    for found in mapper(_Repeated(paths, n_parts), list(range(n_parts))):
+        if found is not None:
+            respondent, places = found
+            names = ", ".join(pieces[k].name(row) for k, row in places[:5])
+            raise ValueError(
+                f"Respondent {respondent!r} has more than one row: {names}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Repeated:
+    """Finds a respondent of two rows, and these, among those of one hash."""
+
+    paths: list
+    n_parts: int
+
+    def __call__(self, part):
+        ids, places = [], []
+        for k, path in enumerate(self.paths):
+            with np.load(path) as arrays:
+                everyone = arrays["ids"]
+            rows = np.flatnonzero(shard_of(everyone, self.n_parts) == part)
+            ids.append(everyone[rows])
+            places.append(np.column_stack([np.full_like(rows, k), rows]))
+        ids = np.concatenate(ids)
+        values, counts = np.unique(ids, return_counts=True)
+        if np.all(counts <= 1):
+            return None
+        repeated = values[counts > 1][0]
+        return repeated.item(), np.concatenate(places)[ids == repeated].tolist()
 
 
 @dataclass(frozen=True, eq=False)

@@ -304,6 +304,26 @@ def test_wide_parquet_files(tmp_path, table):
     assert as_table(data) == sorted(table.itertuples(index=False, name=None))
 
 
+def test_a_respondent_of_two_rows_is_named_with_its_files(tmp_path, table, monkeypatch):
+    from sklearn_mirt import wide_sharding
+
+    monkeypatch.setattr(wide_sharding, "SHARD_ROWS", 100)  # ids in several parts
+    wide = table.pivot(index="respondent", columns="item", values="score").reset_index()
+    wide.loc[270, "respondent"] = wide.loc[3, "respondent"]
+    source = write_parts(wide, tmp_path / "parts", 3)
+    places = r"row 3 of .*part-00.parquet, row 70 of .*part-02.parquet$"
+    with pytest.raises(ValueError, match=rf"'r0003' has more than one row: {places}"):
+        ShardedResponses.from_parquet(source, tmp_path / "shards", layout="wide")
+    assert not (tmp_path / "shards").exists()
+
+
+def test_what_is_of_long_tables_is_refused_for_wide_ones(tmp_path):
+    with pytest.raises(ValueError, match="aggregate needs layout='long'"):
+        ShardedResponses.from_parquet(
+            tmp_path, tmp_path / "s", layout="wide", aggregate="mean"
+        )
+
+
 def test_a_bad_score_of_a_wide_table_is_named(tmp_path):
     wide = np.zeros((6, 3))
     wide[4, 1] = 2
