@@ -5,11 +5,14 @@ and 0/1 answers fit in one byte. Both classes answer the same methods.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 MISSING = -1
 CHUNK_CELLS = 2**18
+_LEAST_ROWS = 64  # about: the sums by column of a run are then small beside its work
 SPARSE_BELOW = 0.15  # share of observed cells under which storing pairs is smaller
 
 
@@ -35,6 +38,17 @@ class SparseBlock:
     weights: np.ndarray | None
 
 
+def _even_edges(n_rows, n_columns, n_cells, n_runs):
+    """Return edges of at least one run of rows, all of one size, about `n_cells` cells.
+
+    More of them, up to `n_runs`, as long as each has a quarter of these cells.
+    """
+    cells = n_rows * n_columns
+    n_runs = max(-(-cells // n_cells), min(n_runs, 4 * cells // n_cells))
+    n_runs = max(min(n_runs, -(-n_rows // _LEAST_ROWS)), 1)
+    return [n_rows * k // n_runs for k in range(n_runs + 1)]
+
+
 @dataclass(frozen=True, eq=False)
 class DenseCells:
     """All cells: scores (n_items, n_respondents), -1 where missing, and weights."""
@@ -42,20 +56,28 @@ class DenseCells:
     scores: np.ndarray
     weights: np.ndarray | None
 
-    def blocks(self, n_cells):
-        """Return runs of items of about `n_cells` cells, as views."""
-        n_items, n_respondents = self.scores.shape
-        # at least 64 items: the sums over respondents that a block returns are then
-        # small beside the work on its cells
-        step = max(64, n_cells // max(n_respondents, 1))
+    def blocks(self, n_cells, n_runs=1):
+        """Return runs of items, as views; see :meth:`ResponseData.blocks`."""
+        edges = _even_edges(*self.scores.shape, n_cells, n_runs)
         return [
             DenseBlock(
                 start,
-                min(start + step, n_items),
-                self.scores[start : start + step],
-                None if self.weights is None else self.weights[start : start + step],
+                stop,
+                self.scores[start:stop],
+                None if self.weights is None else self.weights[start:stop],
             )
-            for start in range(0, n_items, step)
+            for start, stop in pairwise(edges)
+        ]
+
+    def respondent_runs(self, n_cells, n_runs=1):
+        """Return cells of runs of respondents, these along the first axis, copied."""
+        edges = _even_edges(*self.scores.shape[::-1], n_cells, n_runs)
+        parts = self.scores, self.weights
+        return [
+            DenseCells(
+                *(p if p is None else np.ascontiguousarray(p[:, a:b].T) for p in parts)
+            )
+            for a, b in pairwise(edges)
         ]
 
     def answered(self):
@@ -133,8 +155,8 @@ class SparseCells:
     weights: np.ndarray | None
     n_respondents: int
 
-    def blocks(self, n_cells):
-        """Return runs of items of about `n_cells` cells, as views."""
+    def blocks(self, n_cells, n_runs=1):
+        """Return runs of items, as views; see :meth:`ResponseData.blocks`."""
         n_items = len(self.offsets) - 1
         n_cells = max(n_cells, 4 * self.n_respondents)
         found, start = [], 0
@@ -156,6 +178,24 @@ class SparseCells:
             self.scores[cells],
             None if self.weights is None else self.weights[cells],
         )
+
+    def respondent_runs(self, n_cells, n_runs=1):
+        """Return cells of runs of respondents, these along the first axis, copied."""
+        n_items = len(self.offsets) - 1
+        number = np.arange(len(self.scores))
+        shape = n_items, self.n_respondents
+        turned = csr_matrix((number, self.respondents, self.offsets), shape).tocsc()
+        turned = SparseCells(
+            turned.indptr,
+            turned.indices,
+            self.scores[turned.data],
+            None if self.weights is None else self.weights[turned.data],
+            n_items,
+        )
+        return [
+            SparseCells(b.offsets, b.respondents, b.scores, b.weights, n_items)
+            for b in turned.blocks(n_cells)
+        ]
 
     def answered(self):
         """Return whether each item has any answer."""

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from functools import cache, reduce
 from pathlib import Path
 
-from distributed import wait
 from threadpoolctl import ThreadpoolController
 
 from sklearn_mirt.runner import runs
-from sklearn_mirt.streaming import SHARD_RUNS, _Store, opened
+from sklearn_mirt.streaming import SHARD_RUNS, _Store, loaded, opened
 
 
 class DaskRunner:
@@ -64,7 +63,7 @@ class DaskRunner:
         if not workers:
             raise RuntimeError("The Dask cluster has no workers")
         parts = [
-            self._map(_load, part, workers=[worker], allow_other_workers=True)
+            self._map(loaded, part, workers=[worker], allow_other_workers=True)
             for worker, part in zip(workers, runs(blocks, len(workers)), strict=False)
         ]
         self._unpin(parts)
@@ -77,6 +76,8 @@ class DaskRunner:
         scheduler offers blocks to the workers they were meant for only, which never
         come back, and waits for ever.
         """
+        from distributed import wait
+
         wait([part[0] for part in parts])  # the scheduler knows of all the others, too
         keys = [future.key for part in parts for future in part]
         self.client.sync(
@@ -131,10 +132,6 @@ class DaskRunner:
         parts = self.client.gather(parts)
         self.bytes_received += sum(_nbytes([part]) for part in parts)
         return _sum(parts)
-
-
-def _load(block):
-    return block.load() if hasattr(block, "load") else block
 
 
 @cache

@@ -305,7 +305,7 @@ class ResponseData:
         """Return weights and weighted scores by group, (n_respondents, n_groups)."""
         return self._cells.sums_by_group(groups, n_groups)
 
-    def blocks(self, n_cells=2**16):
+    def blocks(self, n_cells=2**16, n_runs=1):
         """Return blocks of items of about `n_cells` cells; views, in item order.
 
         Their size depends on the data only, so sums over them in order are the same
@@ -314,12 +314,31 @@ class ResponseData:
         Parameters
         ----------
         n_cells : int, default=2**16
+        n_runs : int, default=1
+            Number of blocks down to which dense ones may be smaller, by three quarters
+            at most.
 
         Returns
         -------
         blocks : list of DenseBlock or SparseBlock
         """
-        return self._cells.blocks(n_cells)
+        return self._cells.blocks(n_cells, n_runs)
+
+    def respondent_runs(self, n_cells, n_runs=1):
+        """Return cells of runs of respondents of about `n_cells` cells, in order.
+
+        Copies with respondents along the first axis and items along the second.
+
+        Parameters
+        ----------
+        n_cells, n_runs : int
+            As of :meth:`blocks`.
+
+        Returns
+        -------
+        runs : list of DenseCells or SparseCells
+        """
+        return self._cells.respondent_runs(n_cells, n_runs)
 
     def cells(self):
         """Return item index, respondent index, score and weight of observed cells.

@@ -62,7 +62,7 @@ class LocalRunner:
 
     def map(self, function, blocks, *shared):
         """Yield function(block, *shared) for each block, in order."""
-        if self._pool is None:
+        if self._pool is None or len(blocks) == 1:
             return (function(block, *shared) for block in blocks)
         return self._pool.map(lambda block: function(block, *shared), blocks)
 

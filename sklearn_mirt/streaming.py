@@ -24,12 +24,15 @@ class StreamingRunner(LocalRunner):
     scratch : path-like, default=None
         Folder in which a folder is made for the states of the blocks; None keeps the
         states in memory.
+    n_runs : int, default=16
+        Runs of neighbouring blocks that are added up by one thread.
     """
 
     bytes_sent = bytes_received = 0  # to and from other processes
 
-    def __init__(self, n_jobs=None, scratch=None):
+    def __init__(self, n_jobs=None, scratch=None, n_runs=SHARD_RUNS):
         super().__init__(n_jobs)
+        self.n_runs = n_runs
         self._states = None
         if scratch is not None:
             self._states = ScratchFolder(".states-", scratch)
@@ -42,7 +45,7 @@ class StreamingRunner(LocalRunner):
     def map_reduce(self, function, blocks, *shared):
         """Return the sum of function(block, *shared) over opened blocks.
 
-        In the order of :func:`sklearn_mirt.runner.runs`, of at most 16 runs.
+        In the order of :func:`sklearn_mirt.runner.runs`.
         """
 
         def stateless(block, _, *shared):
@@ -58,7 +61,8 @@ class StreamingRunner(LocalRunner):
         function : callable
             function(block, state, *shared) returns a new state and what is summed.
         blocks, states : list
-            Blocks with a method `load`, and one state, or None, for each.
+            Blocks, opened by their method `load` if they have one, and one state, or
+            None, for each.
 
         Returns
         -------
@@ -71,12 +75,12 @@ class StreamingRunner(LocalRunner):
         def add_up(run):
             kept, total = [], None
             for block, state in run:
-                state, part = function(block.load(), opened(state), *shared)
+                state, part = function(loaded(block), opened(state), *shared)
                 kept.append(self._keep(state))
                 total = part if total is None else iadd(total, part)
             return kept, total
 
-        pairs = runs(list(zip(blocks, states, strict=True)), SHARD_RUNS)
+        pairs = runs(list(zip(blocks, states, strict=True)), self.n_runs)
         kept, total = [], None
         for states_of_run, part in self.map(add_up, pairs):
             kept += states_of_run
@@ -140,6 +144,11 @@ class _Store:
     def __call__(self, numbered):
         k, state = numbered
         return StateFile.write(opened(state), self.folder / f"state-{k:05d}.npz")
+
+
+def loaded(block):
+    """Return a block, read if it is not in memory."""
+    return block.load() if hasattr(block, "load") else block
 
 
 def opened(state):

@@ -271,6 +271,9 @@ class NumpyKernels:
 
     xp = np
 
+    def space(self, name, shape, dtype):
+        return np.empty(shape, dtype)
+
     def asarray(self, array, dtype=None):
         return np.asarray(array, dtype=dtype)
 

@@ -139,13 +139,16 @@ class DenseCellsOperator:
     dense = True
 
     def __init__(self, block, kernels):
+        self._kernels = kernels
         self.scores = block.scores
         self.weights = block.weights
         self.shape = block.scores.shape
 
-    def square(self, items, respondents):
-        """Return items . respondents of each cell."""
-        return items @ respondents.T
+    def square(self, items, respondents, name="square"):
+        """Return items . respondents of each cell, in memory kept under a name."""
+        dtype = np.promote_types(items.dtype, respondents.dtype)
+        out = self._kernels.space(name, self.shape, dtype)
+        return self._kernels.xp.matmul(items, respondents.T, out=out)
 
     def sum_by_item(self, cells, table):
         """Return sum over respondents of cell times their row of `table`."""
@@ -173,7 +176,7 @@ class SparseCellsOperator:
         self.weights = None if block.weights is None else block.weights[None]
         self.shape = self.scores.shape
 
-    def square(self, items, respondents):
+    def square(self, items, respondents, name="square"):
         """Return items . respondents of each observed cell."""
         return self._kernels.gather_square(items, respondents, *self._place)[None]
 
@@ -226,10 +229,10 @@ def weigh_cells(cells, items, abilities, kernels, with_bound=True):
 
 def centre_cells(cells, items, abilities, floor, kernels):
     """Return kappa and its part of the bound, kappa . eta left out."""
-    kappa = kernels.xp.empty(cells.shape, dtype=abilities.first.dtype)
+    kappa = kernels.space("kappa", cells.shape, abilities.first.dtype)
     if floor is None:
         return kernels.centred_scores(cells.scores, cells.weights, kappa), 0.0
-    logit = cells.square(items.mean.astype(kappa.dtype), abilities.first)
+    logit = cells.square(items.mean.astype(kappa.dtype), abilities.first, "logit")
     floor = cells.spread(floor, kernels)
     bound = kernels.knowing_scores(logit, cells.scores, cells.weights, floor, kappa)
     return kappa, bound
@@ -263,10 +266,14 @@ def sweep(block, before, after, task, kernels):
 
 
 def row_sums(cells, items, floor, task, kernels):
-    """Return kappa, the two sums by item, and the bound but for kappa . eta."""
+    """Return kappa, the two sums by item, and the bound but for kappa . eta.
+
+    Kappa is None where :func:`column_sums` does without.
+    """
     owed, abilities = task.owed, task.abilities
     if floor is None and kernels.fuses(cells):
-        return kernels.plain_item_sums(cells.scores, items.second, owed, abilities)
+        given = cells.scores, items.second, owed, abilities
+        return None, *kernels.plain_item_sums(*given)
     omega, bound = weigh_cells(cells, items, owed, kernels)
     kappa, gain = centre_cells(cells, items, owed, floor, kernels)
     linear = cells.sum_by_item(kappa, abilities.first)
@@ -276,7 +283,7 @@ def row_sums(cells, items, floor, task, kernels):
 def column_sums(cells, kappa, items, floor, abilities, kernels):
     """Return the two sums by respondent, given the items."""
     if floor is None and kernels.fuses(cells):
-        return kernels.plain_ability_sums(cells.scores, kappa, items, abilities)
+        return kernels.plain_ability_sums(cells.scores, items, abilities)
     omega, _ = weigh_cells(cells, items, abilities, kernels, with_bound=False)
     if floor is not None:
         kappa, _ = centre_cells(cells, items, abilities, floor, kernels)
@@ -318,7 +325,7 @@ def bound_by_respondent(block, items, task, kernels):
     cells, here, floor = _enter(block, task, kernels)
     items, abilities, xp = items.block(here), task.abilities, kernels.xp
     c = xp.sqrt(cells.square(items.second, abilities.doubled) + 1e-12)
-    eta = cells.square(items.mean, abilities.first)
+    eta = cells.square(items.mean, abilities.first, "logit")
     seen = cells.scores >= 0
     weight = seen if cells.weights is None else seen * cells.weights
     right = xp.where(seen, cells.scores, 0.0)

@@ -21,7 +21,8 @@ class CpuKernels:
     """The numpy namespace and the compiled cores that the block functions call."""
 
     xp = np
-    block_cells = 2**18  # omega stays in the caches, and Python is called seldom
+    block_cells = 2**20  # Python is called seldom
+    least_blocks = 16  # that threads share
 
     def __init__(self):
         self._of_thread = threading.local()
@@ -30,7 +31,7 @@ class CpuKernels:
         """Travel to another process without the memory of threads."""
         return CpuKernels, ()
 
-    def _space(self, name, shape, dtype):
+    def space(self, name, shape, dtype):
         """Return memory that this thread keeps between blocks.
 
         New pages for every block can cost as much as the pass itself.
@@ -156,25 +157,33 @@ class CpuKernels:
         return plain and cells.scores.flags.c_contiguous
 
     def plain_item_sums(self, scores, second, owed, abilities):
-        """Return kappa, the two sums by item, and the bound but for kappa . eta."""
+        """Return the two sums by item, and the bound but for kappa . eta."""
         dtype, n = abilities.first.dtype, len(scores)
-        omega, kappa = (self._space(s, scores.shape, dtype) for s in ("omega", "kappa"))
         linear = np.empty((n, abilities.first.shape[1]), dtype)
         precision = np.empty((n, abilities.second.shape[1]), dtype)
-        out = omega, kappa, linear, precision
         tables = owed.doubled.T, abilities.first, abilities.second
-        bound = _plain_item_sums(scores, second, *tables, *out, _workspace(dtype))
-        return kappa, linear, precision, bound
+        out = *self._tiles(scores, dtype), linear, precision, _workspace(dtype)
+        bound = _plain_item_sums(scores, second, *tables, *out)
+        return linear, precision, bound
 
-    def plain_ability_sums(self, scores, kappa, items, abilities):
+    def plain_ability_sums(self, scores, items, abilities):
         """Return the two sums by respondent, given the items."""
-        first, m = items.mean.astype(kappa.dtype), scores.shape[1]
-        moment = np.empty((m, items.second.shape[1]), kappa.dtype)
-        linear = np.empty((m, first.shape[1]), kappa.dtype)
-        out = self._space("omega", scores.shape, kappa.dtype), moment, linear
-        given = scores, kappa, first, items.second, abilities.doubled.T
-        _plain_ability_sums(*given, *out, _workspace(kappa.dtype))
-        return moment.astype(np.float64), linear.astype(np.float64)
+        dtype = abilities.first.dtype
+        first, m = items.mean.astype(dtype), scores.shape[1]
+        moment, linear = (
+            np.zeros((m, items.second.shape[1])),
+            np.zeros((m, first.shape[1])),
+        )
+        given = scores, first, items.second, abilities.doubled.T
+        out = *self._tiles(scores, dtype), moment, linear, _workspace(dtype)
+        _plain_ability_sums(*given, *out)
+        return moment, linear
+
+    def _tiles(self, scores, dtype):
+        """Return space for omega and kappa of some rows, which stays in the caches."""
+        n, m = scores.shape
+        shape = min(n, max(_TILE_ROWS, _TILE_CELLS // max(m, 1))), m
+        return [self.space(name, shape, dtype) for name in ("omega", "kappa")]
 
     def gather_square(self, items2, abilities2, offsets, respondents):
         """Return E[eta^2] of the cells of a sparse block, shape (n_cells,)."""
@@ -208,6 +217,8 @@ class CpuKernels:
 # of a scratch row. A call of exp would keep the loops from being vectorised; all
 # constants have the type of the cells for the same reason.
 
+_TILE_CELLS = 2**18  # of omega and kappa at a time
+_TILE_ROWS = 32  # at least: else their sums by column would cost as much as the cells
 _CHUNK = 1024  # cells of a row in flight: all scratch rows stay in the first cache
 _ODD = 31  # last power of artanh's series; the next is under 1e-17 at 1 / 3
 _FLUSH = 1000  # factors (1 + e) <= 2 multiplied before their logarithm is taken
@@ -426,43 +437,49 @@ def _multiply(a, b, out):
 
 @jit
 def _plain_item_sums(
-    scores,
-    items_second,
-    owed_doubled,
-    first,
-    second,
-    omega,
-    kappa,
-    linear,
-    precision,
-    space,
+    scores, items, owed, first, second, omega, kappa, linear, precision, space
 ):
-    _multiply(items_second, owed_doubled, omega)
-    cells, row = omega.reshape(1, omega.size), scores.reshape(1, scores.size)
-    bound = _terms(cells, row, *space, True)
-    _centre(row, kappa.reshape(1, kappa.size))
-    _multiply(kappa, first, linear)
-    _multiply(omega, second, precision)
+    bound, rows = 0.0, omega.shape[0]
+    for a in range(0, scores.shape[0], rows):
+        b = min(a + rows, scores.shape[0])
+        weights, centred = omega[: b - a], kappa[: b - a]
+        bound += _weigh(scores[a:b], items[a:b], owed, weights, centred, space, True)
+        _multiply(centred, first, linear[a:b])
+        _multiply(weights, second, precision[a:b])
     return bound
 
 
 @jit
 def _plain_ability_sums(
-    scores,
-    kappa,
-    items_first,
-    items_second,
-    doubled,
-    omega,
-    moment,
-    linear,
-    space,
+    scores, first, items, doubled, omega, kappa, moment, linear, space
 ):
-    _multiply(items_second, doubled, omega)
+    rows = omega.shape[0]
+    moment_here = np.empty(moment.shape, omega.dtype)
+    linear_here = np.empty(linear.shape, omega.dtype)
+    for a in range(0, scores.shape[0], rows):
+        b = min(a + rows, scores.shape[0])
+        weights, centred = omega[: b - a], kappa[: b - a]
+        _weigh(scores[a:b], items[a:b], doubled, weights, centred, space, False)
+        _multiply(weights.T, items[a:b], moment_here)
+        _multiply(centred.T, first[a:b], linear_here)
+        _add(moment_here, moment)
+        _add(linear_here, linear)
+
+
+@jit
+def _weigh(scores, items, doubled, omega, kappa, space, with_bound):
+    """Write omega and kappa of a tile; return its bound."""
+    _multiply(items, doubled, omega)
     cells, row = omega.reshape(1, omega.size), scores.reshape(1, scores.size)
-    _terms(cells, row, *space, False)
-    _multiply(omega.T, items_second, moment)
-    _multiply(kappa.T, items_first, linear)
+    _centre(row, kappa.reshape(1, kappa.size))
+    return _terms(cells, row, *space, with_bound)
+
+
+@jit
+def _add(part, total):
+    for i in range(part.shape[0]):
+        for q in range(part.shape[1]):
+            total[i, q] += part[i, q]
 
 
 # ------------------------------------------------------------------------- sparse cells

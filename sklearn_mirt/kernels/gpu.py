@@ -46,11 +46,15 @@ class ArrayKernels:
         Compressed-row matrix of the namespace.
     """
 
-    block_cells = 2**24  # few large launches
+    block_cells, least_blocks = 2**24, 1  # few large launches
 
     def __init__(self, xp, csr):
         self.xp = xp
         self._csr = csr
+
+    def space(self, name, shape, dtype):
+        """Return memory for one block."""
+        return self.xp.empty(shape, dtype)
 
     def asarray(self, array, dtype=None):
         """Return the array on the device."""

@@ -7,6 +7,7 @@ that nothing of the size of the respondents leaves the shard.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -68,8 +69,13 @@ class ShardTask:
     floor: np.ndarray | None
     dtype: np.dtype
 
+    def __getstate__(self):
+        """Travel without the tables, which are larger and soon made."""
+        return {name: value for name, value in vars(self).items() if name != "tables"}
+
+    @cached_property
     def tables(self):
-        """Return what the products read of the items."""
+        """What the products read of the items."""
         second = packing.outer(self.mean) + self.covariance
         doubled = second * packing.multiplicity(self.mean.shape[1])
         parts = self.mean, second, doubled
@@ -172,7 +178,7 @@ def _operators(cells, kernels, n_items):
 
 
 def _standardised(rows, start, kernels):
-    standard = np.empty(rows.shape, dtype=start.vectors.dtype)
+    standard = kernels.space("square", rows.shape, start.vectors.dtype)
     rate, inverse = (rows.spread(v, kernels) for v in (start.rate, start.inverse))
     kernels.standardised(rows.scores, rate, inverse, standard)
     return standard
@@ -180,7 +186,7 @@ def _standardised(rows, start, kernels):
 
 def _over_blocks(step, cells, state, task, kernels):
     """Run `step` on the blocks of a shard in their order and add up the sums."""
-    items = task.tables()
+    items = task.tables
     pass_task = ItemTask(items, items, None, task.floor)
     state = state.moved(task.inverse, task.center)
     total = None

@@ -67,7 +67,8 @@ class _FoldIn:
         there = kernels.asarray
         self.items, self.kernels = ItemState(there(mean), there(second)), kernels
         self.blocks = [
-            on_device(block, kernels) for block in data.blocks(kernels.block_cells)
+            on_device(block, kernels)
+            for block in data.blocks(kernels.block_cells, kernels.least_blocks)
         ]
         self.n = data.n_respondents
         self.floor = there(items.guessing) if np.any(items.guessing) else None

@@ -334,7 +334,7 @@ class ShardedFit(_Fit):
     # ------------------------------------------------------------------------- result
 
     def result(self, converged):
-        """Return the current state as a SolverResult; its abilities stay in shards."""
+        """Return the current state as a SolverResult; abilities stay where they are."""
         state, design = self.state, self.design
         mean, covariances = state.mean.copy(), packing.unpack(state.covariance)
         unseen = ~self.observed
@@ -347,8 +347,11 @@ class ShardedFit(_Fit):
             covariances,
             self.data.items,
         )
-        abilities = ShardedAbilities(
+        trace = np.array(self.trace)
+        return SolverResult(items, self._abilities(), state.prior, trace, converged)
+
+    def _abilities(self):
+        state = self.state
+        return ShardedAbilities(
             state.abilities, state.inverse, state.center, np.eye(self.n_dims)
         )
-        trace = np.array(self.trace)
-        return SolverResult(items, abilities, state.prior, trace, converged)

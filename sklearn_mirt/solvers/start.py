@@ -67,6 +67,6 @@ def _gram_block(block, table, rate, inverse, kernels):
     cells = cells_operator(block, kernels, len(table))
     here = slice(block.start, block.stop)
     rate, inverse = (cells.spread(part[here], kernels) for part in (rate, inverse))
-    standard = kernels.xp.empty(cells.shape, dtype=table.dtype)
+    standard = kernels.space("square", cells.shape, table.dtype)
     kernels.standardised(cells.scores, rate, inverse, standard)
     return cells.sum_by_respondent(standard, cells.sum_by_item(standard, table))

@@ -35,10 +35,11 @@ from sklearn_mirt.kernels.blocks import (
 )
 from sklearn_mirt.kernels.solves_cpu import solve_gaussian
 from sklearn_mirt.priors import GroupPrior, ability_divergence
-from sklearn_mirt.runner import LocalRunner
+from sklearn_mirt.runner import RUNS, LocalRunner
 from sklearn_mirt.solvers.acceleration import Extrapolation
 from sklearn_mirt.solvers.base import Solver, SolverResult
 from sklearn_mirt.solvers.start import spectral_start
+from sklearn_mirt.streaming import StreamingRunner
 
 _DOUBLE_BELOW = 10**6  # cells up to which products in float64 cost nothing to speak of
 _SMALL = 10**5  # cells up to which passes are too cheap to be worth saving
@@ -78,10 +79,14 @@ class VariationalSolver(Solver):
 
     def solve(self, data, n_dims, design, *, start=None, callback=None):
         """Return the fit of `data`; see :class:`Solver`."""
-        kernels = get_kernels(self.device)
-        runner = LocalRunner(self.n_jobs)
+        kind, runner = _Fit, LocalRunner(self.n_jobs)
+        if self.device == "cpu" and _is_tall(data):
+            from sklearn_mirt.solvers.tall import TallFit  # builds on this module
+
+            kind, runner = TallFit, StreamingRunner(self.n_jobs, n_runs=RUNS)
         with runner.running():
-            fit = _Fit(data, n_dims, design, kernels, runner, self._products(data))
+            kernels, dtype = get_kernels(self.device), self._products(data)
+            fit = kind(data, n_dims, design, kernels, runner, dtype)
             fit.plain_passes = self._plain_passes(data)
             fit.begin(start)
             converged = fit.run(self.max_iter, self.tol, callback)
@@ -98,6 +103,11 @@ class VariationalSolver(Solver):
             small = data.n_respondents * data.n_items <= _DOUBLE_BELOW
             return np.dtype(np.float64 if small else np.float32)
         return np.dtype(self.dtype)
+
+
+def _is_tall(data):
+    n, n_items = data.n_respondents, data.n_items
+    return n > n_items and n * n_items > _DOUBLE_BELOW
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +147,8 @@ class _Fit:
         self.data, self.design, self.n_dims = data, design, n_dims
         self.kernels, self.runner, self.dtype = kernels, runner, dtype
         self.blocks = [
-            on_device(block, kernels) for block in data.blocks(kernels.block_cells)
+            on_device(block, kernels)
+            for block in data.blocks(kernels.block_cells, kernels.least_blocks)
         ]
         (item_weight, respondent_weight), (self.item_score, _) = data.sums()
         self.item_weight = item_weight
@@ -326,6 +337,8 @@ class _Fit:
 
     def _settle_items(self):
         """Give the items what they are owed."""
+        if np.array_equal(self.state.carry, np.eye(self.n_dims + 1)):
+            return
         items = change_coordinates(self.state.items, self.state.carry, self.kernels)
         self.state = replace(self.state, items=items, carry=np.eye(self.n_dims + 1))
 
