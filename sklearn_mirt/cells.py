@@ -226,7 +226,9 @@ class SparseCells:
         return len(self.scores)
 
 
-def resolve_repeats(row, column, scores, weights, shape, aggregate, ids):
+def resolve_repeats(
+    row, column, scores, weights, shape, aggregate, ids
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """Return unique cells sorted by item and respondent, repeats merged as asked."""
     code = column.astype(np.int64) * shape[0] + row
     order = np.argsort(code, kind="stable")
