@@ -9,7 +9,6 @@ shares no answer with the abilities it is compared with.
 
 from __future__ import annotations
 
-import csv
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from sklearn_mirt.diagnostics import NullControl, null_control
 from sklearn_mirt.findings import Measure, Namer, Thresholds, describe
 from sklearn_mirt.heldout import HeldOut, held_out_predictions
 from sklearn_mirt.provenance import provenance
-from sklearn_mirt.spreadsheets import guarded
+from sklearn_mirt.spreadsheets import csv_text
 from sklearn_mirt.stability import REPLICATES, item_halves
 from sklearn_mirt.transformer import MIRTTransformer
 from sklearn_mirt.uncertainty import Bootstrap, bootstrap, respondent_codes
@@ -156,10 +155,10 @@ class BenchmarkAudit:
         names = ("benchmarks", "subsets", "abilities", "items", "dimensions")
         for name in (*names, "ability_correlation"):
             table = getattr(self, name)
-            table = guarded(table) if guard_formulas else table
-            # in quotes a carriage return begins no new cell
-            quoting = csv.QUOTE_NONNUMERIC if guard_formulas else csv.QUOTE_MINIMAL
-            table.to_csv(Path(folder) / f"{name}.csv", quoting=quoting)
+            table = table.rename_axis(index=[n or "" for n in table.index.names])
+            text = csv_text(table.reset_index(), guard_formulas=guard_formulas)
+            path = Path(folder) / f"{name}.csv"
+            path.write_text(text, encoding="utf-8", newline="")
 
 
 def audit_benchmarks(
