@@ -316,7 +316,11 @@ def test_a_signal_in_the_middle_loses_nothing(files):
     command = [sys.executable, "-m", "sklearn_mirt", *map(str, CHEAP)]
     folder = Path("signalled")
     process = subprocess.Popen(
-        [*command, "--out", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*command, "--out", folder],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # it is ignored where tests run in the background of a shell
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not list(folder.glob("fold_*")) and time.monotonic() < deadline:
