@@ -79,7 +79,9 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/bandit -q -r sklearn_mirt
 
 pip-audit: $(VENV)/.installed-lint
-	$(BIN)/pip-audit --local --skip-editable
+	$(BIN)/pip-audit --local --skip-editable --output $(VENV)/audit.txt \
+		|| { cat $(VENV)/audit.txt; exit 1; }
+	@! grep "could not be audited" $(VENV)/audit.txt # else it asked nobody, and is content
 
 types: $(VENV)/.installed-lint
 	$(BIN)/mypy
