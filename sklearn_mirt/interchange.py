@@ -309,7 +309,7 @@ def write_mirt_table(bank, path, *, force=False, guard_formulas=False) -> Path:
     import pandas as pd
 
     items = bank.items
-    columns = {"item": items.ids}
+    columns: dict = {"item": [str(name) for name in items.ids]}
     columns |= {f"a{k + 1}": a for k, a in enumerate(items.slopes.T)}
     columns |= {"d": items.intercepts, "g": items.guessing, "u": 1}
     text = csv_text(pd.DataFrame(columns), guard_formulas=guard_formulas)
