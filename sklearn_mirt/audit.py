@@ -7,23 +7,28 @@ correlation has an interval, and is tested between halves of the items, where a 
 shares no answer with the abilities it is compared with.
 """
 
-import csv
+from __future__ import annotations
+
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sklearn_mirt import audit_tables
 from sklearn_mirt.data import ResponseData
-from sklearn_mirt.diagnostics import null_control
+from sklearn_mirt.diagnostics import NullControl, null_control
 from sklearn_mirt.findings import Measure, Namer, Thresholds, describe
-from sklearn_mirt.heldout import held_out_predictions
+from sklearn_mirt.heldout import HeldOut, held_out_predictions
 from sklearn_mirt.provenance import provenance
-from sklearn_mirt.spreadsheets import guarded
+from sklearn_mirt.spreadsheets import csv_text
 from sklearn_mirt.stability import REPLICATES, item_halves
 from sklearn_mirt.transformer import MIRTTransformer
-from sklearn_mirt.uncertainty import bootstrap, respondent_codes
+from sklearn_mirt.uncertainty import Bootstrap, bootstrap, respondent_codes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,18 +74,18 @@ class BenchmarkAudit:
         Versions, settings, fingerprint of the answers, time: how it was made.
     """
 
-    benchmarks: object
-    subsets: object
-    abilities: object
-    items: object
-    ability_correlation: object
-    estimator: object
-    dimensions: object = None
-    bootstrap: object = None
-    null: object = None
-    held_out: object = None
-    responses: object = None
-    about: object = None
+    benchmarks: pd.DataFrame
+    subsets: pd.DataFrame
+    abilities: pd.DataFrame
+    items: pd.DataFrame
+    ability_correlation: pd.DataFrame
+    estimator: MIRTTransformer
+    dimensions: pd.DataFrame
+    bootstrap: Bootstrap | None
+    null: NullControl | None
+    held_out: HeldOut | None
+    responses: ResponseData
+    about: dict
 
     @property
     def findings(self):
@@ -150,10 +155,10 @@ class BenchmarkAudit:
         names = ("benchmarks", "subsets", "abilities", "items", "dimensions")
         for name in (*names, "ability_correlation"):
             table = getattr(self, name)
-            table = guarded(table) if guard_formulas else table
-            # in quotes a carriage return begins no new cell
-            quoting = csv.QUOTE_NONNUMERIC if guard_formulas else csv.QUOTE_MINIMAL
-            table.to_csv(Path(folder) / f"{name}.csv", quoting=quoting)
+            table = table.rename_axis(index=[n or "" for n in table.index.names])
+            text = csv_text(table.reset_index(), guard_formulas=guard_formulas)
+            path = Path(folder) / f"{name}.csv"
+            path.write_text(text, encoding="utf-8", newline="")
 
 
 def audit_benchmarks(
@@ -355,6 +360,7 @@ def tabulate(
         null,
         held_out,
         data,
+        about={},
     )
 
 
@@ -378,7 +384,7 @@ def _divided(table, n_benchmarks, n_dims):
 def _find(benchmarks, subsets, thresholds, real):
     """Add verdict and finding to both tables; return the names of the dimensions."""
     whole = {name: _measure(name, row) for name, row in benchmarks.iterrows()}
-    parts = {name: [] for name in whole}
+    parts: dict[str, list[Measure]] = {name: [] for name in whole}
     for name, row in subsets.iterrows():
         parts[name[0]].append(_measure(name, row))
     namer = Namer(list(whole.values()), len(real), thresholds, real)

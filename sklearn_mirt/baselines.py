@@ -218,7 +218,7 @@ class AdditiveClassifier(_Baseline):
         mean = np.clip(np.average(scores, weights=weights), 1e-3, 1 - 1e-3)
         self.intercept_ = float(np.log(mean / (1 - mean)))
         effects = [np.zeros(self._n[0]), np.zeros(self._n[1])]
-        variances, self._spread = [1.0, 1.0], [None, None]
+        variances, self._spread = [1.0, 1.0], [np.ones(n) for n in self._n]
         codes = (respondent, item)
         # who has no answers tells nothing of the variances
         seen = [

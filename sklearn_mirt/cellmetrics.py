@@ -4,6 +4,7 @@ Scores and weights are float64, probabilities of the type they were given in.
 """
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
@@ -115,7 +116,7 @@ def _rank_agreement(statistic, y, p, weight, codes):
 
 
 # Reported name -> (function, sign that makes greater better, needs respondents).
-METRICS = {
+METRICS: dict[str, tuple[Callable, int, bool]] = {
     "log_loss": (log_loss, -1, False),
     "brier": (brier, -1, False),
     "mae": (mae, -1, False),

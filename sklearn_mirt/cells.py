@@ -38,11 +38,12 @@ class SparseBlock:
     weights: np.ndarray | None
 
 
-def _even_edges(n_rows, n_columns, n_cells, n_runs):
+def _even_edges(shape, n_cells, n_runs):
     """Return edges of at least one run of rows, all of one size, about `n_cells` cells.
 
     More of them, up to `n_runs`, as long as each has a quarter of these cells.
     """
+    n_rows, n_columns = shape
     cells = n_rows * n_columns
     n_runs = max(-(-cells // n_cells), min(n_runs, 4 * cells // n_cells))
     n_runs = max(min(n_runs, -(-n_rows // _LEAST_ROWS)), 1)
@@ -58,7 +59,7 @@ class DenseCells:
 
     def blocks(self, n_cells, n_runs=1):
         """Return runs of items, as views; see :meth:`ResponseData.blocks`."""
-        edges = _even_edges(*self.scores.shape, n_cells, n_runs)
+        edges = _even_edges(self.scores.shape, n_cells, n_runs)
         return [
             DenseBlock(
                 start,
@@ -71,13 +72,16 @@ class DenseCells:
 
     def respondent_runs(self, n_cells, n_runs=1):
         """Return cells of runs of respondents, these along the first axis, copied."""
-        edges = _even_edges(*self.scores.shape[::-1], n_cells, n_runs)
-        parts = self.scores, self.weights
+        edges = _even_edges(self.scores.shape[::-1], n_cells, n_runs)
+        runs = [slice(a, b) for a, b in pairwise(edges)]
         return [
             DenseCells(
-                *(p if p is None else np.ascontiguousarray(p[:, a:b].T) for p in parts)
+                np.ascontiguousarray(self.scores[:, run].T),
+                None
+                if self.weights is None
+                else np.ascontiguousarray(self.weights[:, run].T),
             )
-            for a, b in pairwise(edges)
+            for run in runs
         ]
 
     def answered(self):
@@ -266,7 +270,9 @@ class SparseCells:
         return len(self.scores)
 
 
-def resolve_repeats(row, column, scores, weights, shape, aggregate, ids):
+def resolve_repeats(
+    row, column, scores, weights, shape, aggregate, ids
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """Return unique cells sorted by item and respondent, repeats merged as asked."""
     code = column.astype(np.int64) * shape[0] + row
     order = np.argsort(code, kind="stable")

@@ -1,5 +1,7 @@
 """Checks of ids, scores and weights; each error names the respondent and the item."""
 
+import numbers
+
 import numpy as np
 from scipy import sparse
 
@@ -7,6 +9,12 @@ from sklearn_mirt.cells import CHUNK_CELLS, MISSING
 
 # ten digits apart, and squared: still within those of float64
 LARGEST_WEIGHT = 1e6
+
+
+def is_number(value):
+    """Return whether a value is a real number, and not True or False."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
 
 # ------------------------------------------------------------------------------- ids
 
@@ -83,7 +91,7 @@ def refuse_empty(shape):
 def unmasked(values):
     """Return a plain array; what a masked array masks is missing."""
     if isinstance(values, np.ma.MaskedArray):
-        return values.astype(np.float64).filled(np.nan)
+        return np.ma.filled(values.astype(np.float64), np.nan)
     return np.asarray(values)
 
 

@@ -275,10 +275,10 @@ converged_, solver_, n_dims_, sharded_abilities_, bytes_moved_
             k = group.get(label)
             means.append(mean if k is None else prior.means[k])
             covariances.append(covariance if k is None else prior.covariances[k])
-        means = np.array(means)
+        appended = np.array(means)
         return ItemParameters(
-            np.vstack([items.slopes, means[:, :-1]]),
-            np.concatenate([items.intercepts, means[:, -1]]),
+            np.vstack([items.slopes, appended[:, :-1]]),
+            np.concatenate([items.intercepts, appended[:, -1]]),
             np.append(items.guessing, known_floors(unknown, labels, self.guessing)),
             np.concatenate([items.covariances, covariances]),
             np.append(items.ids, object_array(unknown)),

@@ -75,7 +75,7 @@ def _column_means(means, seen):
         return np.where(seen, means, 0.0).sum(0) / seen.sum(0)
 
 
-def fisher_influences(abilities, means):
+def fisher_influences(abilities, means) -> tuple[np.ndarray, np.ndarray]:
     """Return the influence of each respondent on atanh(r), and who has a score.
 
     Parameters

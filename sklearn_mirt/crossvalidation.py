@@ -147,43 +147,43 @@ class CellCrossValidation:
         self._parts: dict[tuple, dict] = {}
         self._folder = None if folder is None else Path(folder)
         if self._folder is not None:
-            self._open(data, labels)
+            self._open(self._folder, data, labels)
 
     def __len__(self):
         return self._n_folds * len(self._estimators)
 
-    def _open(self, data, labels):
+    def _open(self, folder, data, labels):
         """Load the parts in the folder, after checking what they are parts of."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         mark = {
             "data": _digest(self._X, self._y, self._weights, data, labels),
             "n_folds": self._n_folds,
             "item_filter": self._item_filter,
             "estimators": {name: repr(e) for name, e in self._estimators.items()},
         }
-        path = self._folder / "crossval.json"
+        path = folder / "crossval.json"
         if path.exists():
             earlier = json.loads(path.read_text(encoding="utf-8"))
             if earlier != mark:
                 differing = [k for k in mark if earlier.get(k) != mark[k]]
                 raise ValueError(
-                    f"{self._folder}: holds parts of another cross-validation "
+                    f"{folder}: holds parts of another cross-validation "
                     f"(different {', '.join(differing)}); give another folder"
                 )
         else:
             with replacing(path, force=False) as scratch:
                 scratch.write_text(json.dumps(mark, indent=1), encoding="utf-8")
         for name, fold in self._places():
-            part = self._path(name, fold)
+            part = folder / self._file(name, fold)
             if part.exists():
                 self._parts[name, fold] = json.loads(part.read_text(encoding="utf-8"))
 
     def _places(self):
         return [(n, f) for f in range(self._n_folds) for n in self._estimators]
 
-    def _path(self, name, fold):
+    def _file(self, name, fold):
         place = list(self._estimators).index(name)
-        return self._folder / f"fold_{fold + 1:02d}_estimator_{place + 1}.json"
+        return f"fold_{fold + 1:02d}_estimator_{place + 1}.json"
 
     @property
     def n_done(self):
@@ -251,7 +251,8 @@ class CellCrossValidation:
     def _keep(self, name, fold, part):
         self._parts[name, fold] = part
         if self._folder is not None:
-            with replacing(self._path(name, fold), force=True) as scratch:
+            path = self._folder / self._file(name, fold)
+            with replacing(path, force=True) as scratch:
                 # NaN as the word NaN, which Python reads back
                 scratch.write_text(json.dumps(part), encoding="utf-8")
 

@@ -165,8 +165,8 @@ class ResponseData:
         keep = scores != MISSING
         if weights is not None:
             keep &= weights > 0
-        cells = [row[keep], column[keep], scores[keep]]
-        cells.append(None if weights is None else weights[keep])
+        weights = None if weights is None else weights[keep]
+        cells = row[keep], column[keep], scores[keep], weights
         shape = (len(respondent_ids), len(item_ids))
         cells = resolve_repeats(*cells, shape, aggregate, (respondent_ids, item_ids))
         return cls(store(*cells, shape), respondent_ids, item_ids)
@@ -223,8 +223,8 @@ class ResponseData:
         keep = scores != MISSING
         if weights is not None:
             keep &= weights > 0
-        cells = [row[keep], column[keep], scores[keep]]
-        cells.append(None if weights is None else weights[keep])
+        weights = None if weights is None else weights[keep]
+        cells = row[keep], column[keep], scores[keep], weights
         cells = resolve_repeats(*cells, X.shape, None, (respondents, items))
         return cls(store(*cells, X.shape), respondents, items)
 

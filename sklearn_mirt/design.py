@@ -68,7 +68,7 @@ def known_floors(items, labels, guessing):
         return np.full(len(items), float(guessing or 0.0))
     if not hasattr(guessing, "keys"):
         return np.zeros(len(items))
-    floors = dict(guessing)
+    floors: dict = dict(guessing)
     return np.array(
         [
             float(floors.get(item, floors.get(label, 0.0)))

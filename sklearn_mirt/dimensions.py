@@ -267,14 +267,14 @@ def _thinned(data, design, max_cells, rng):
         members = np.flatnonzero(design.groups == g)
         size = min(len(members), max(_FEWEST_ITEMS, round(share * len(members))))
         kept.append(rng.choice(members, size, replace=False))
-    kept = np.sort(np.concatenate(kept))
+    items = np.sort(np.concatenate(kept))
     design = type(design)(
-        design.groups[kept],
+        design.groups[items],
         design.group_labels,
-        design.guessing[kept],
+        design.guessing[items],
         design.positive_slopes,
     )
-    return data.take(items=kept), design
+    return data.take(items=items), design
 
 
 def _folds(data, design, by, n_folds, rng):

@@ -107,7 +107,7 @@ class Measure:
     @property
     def counts(self):
         """Return whether it measures anything."""
-        return bool(self.counted.any())
+        return self.counted is not None and bool(self.counted.any())
 
     @property
     def leading(self):
@@ -151,7 +151,7 @@ class Namer:
     def __init__(self, measures, n_dims, thresholds, real):
         self._measures = [m for m in measures if m.label]
         self._thresholds, self._real = thresholds, real
-        named = [[] for _ in range(n_dims)]
+        named: list[list] = [[] for _ in range(n_dims)]
         for label in dict.fromkeys(m.label for m in self._measures):
             k, r = self._stands_for(label, None)
             if k is not None:
@@ -273,7 +273,7 @@ def _disagreement(parts, namer, thresholds, real):
     """Say which parts measure what, if two of them clearly differ."""
     parts = [p.judged(thresholds, real) for p in parts]
     parts = [p for p in parts if p.counts and p.leads(thresholds)]
-    kinds = {}
+    kinds: dict[tuple, list] = {}
     for part in parts:
         k = part.leading
         kinds.setdefault((k, part.r[k] > 0), []).append(part)

@@ -199,11 +199,11 @@ def _limited_information(fit, coded, type):
 
 def _independence(fit, responses, type):
     """Return the statistic of the model without any ability."""
-    models = [None] * fit.spec.n_items
+    models = ["2pl"] * fit.spec.n_items
     for block in fit.spec.blocks:
         for item in block.items:
-            ordinal = not block.model.dichotomous
-            models[item] = block.model.name if ordinal else "2pl"
+            if not block.model.dichotomous:
+                models[item] = block.model.name
     zeros = np.zeros((fit.spec.n_items, 1))
     null = fit_quadrature(
         responses,

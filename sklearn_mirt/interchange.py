@@ -12,7 +12,6 @@ shortest b, which lies along a. All are on the logistic scale, without the const
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -21,6 +20,7 @@ import numpy as np
 from sklearn_mirt.atomic import replacing
 from sklearn_mirt.bank import ItemBank
 from sklearn_mirt.items import ItemParameters
+from sklearn_mirt.spreadsheets import csv_text
 from sklearn_mirt.tables import FileFormatError, listing, read_table, to_number
 
 _PYIRT_MODELS = ("1pl", "2pl", "multidim_2pl", "amortized_1pl")
@@ -283,7 +283,7 @@ def _refuse_ceiling(ceilings, ids, where) -> None:
 # ---- R mirt
 
 
-def write_mirt_table(bank, path, *, force=False) -> Path:
+def write_mirt_table(bank, path, *, force=False, guard_formulas=False) -> Path:
     """Write items as the table of ``coef(fit, simplify=TRUE)$items`` of R mirt.
 
     Parameters
@@ -293,6 +293,9 @@ def write_mirt_table(bank, path, *, force=False) -> Path:
         CSV with the columns item, a1, ..., d, g, u.
     force : bool, default=False
         Replace an existing file.
+    guard_formulas : bool, default=False
+        Put an apostrophe before item ids that a spreadsheet would take for a formula;
+        they are read back with it.
 
     Returns
     -------
@@ -303,22 +306,15 @@ def write_mirt_table(bank, path, *, force=False) -> Path:
     The covariance of abilities (`coef(fit)$cov`) is not in this table; for an oblique
     rotation it is in ``bank.ability_correlation``.
     """
+    import pandas as pd
+
     items = bank.items
-    names = [f"a{k + 1}" for k in range(items.n_dims)]
-    with (
-        replacing(path, force) as scratch,
-        scratch.open("w", newline="", encoding="utf-8") as file,
-    ):
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["item", *names, "d", "g", "u"])
-        for name, a, d, g in zip(
-            items.ids,
-            items.slopes.tolist(),
-            items.intercepts.tolist(),
-            items.guessing.tolist(),
-            strict=True,
-        ):
-            writer.writerow([name, *a, d, g, 1])
+    columns: dict = {"item": [str(name) for name in items.ids]}
+    columns |= {f"a{k + 1}": a for k, a in enumerate(items.slopes.T)}
+    columns |= {"d": items.intercepts, "g": items.guessing, "u": 1}
+    text = csv_text(pd.DataFrame(columns), guard_formulas=guard_formulas)
+    with replacing(path, force) as scratch:
+        scratch.write_text(text, encoding="utf-8", newline="")
     return Path(path)
 
 

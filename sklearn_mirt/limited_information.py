@@ -43,18 +43,27 @@ class Margins:
         return len(self.singles) + len(self.left)
 
     def _define_functions(self, type):
-        self.items, self.values, singles, factors = [], [], [], []
+        items: list[int] = []
+        self.values: list[np.ndarray] = []
+
+        def add(item, functions):
+            start = len(items)
+            items.extend([item] * len(functions))
+            self.values.extend(functions)
+            return list(range(start, len(items)))
+
+        singles, factors = [], []
         for item, p in enumerate(self.probabilities):
             n_categories = len(p)
             indicators = list(np.eye(n_categories)[1:])
             score = [np.arange(n_categories, dtype=float)]
             own_singles = score if type == "M2*" else indicators
             own_factors = indicators if type == "M2" else score
-            own_singles = self._add(item, own_singles)
+            own_singles = add(item, own_singles)
             same = n_categories == 2 or type in ("M2", "M2*")
             singles += own_singles
-            factors += own_singles if same else self._add(item, own_factors)
-        self.items = np.array(self.items)
+            factors += own_singles if same else add(item, own_factors)
+        self.items = np.array(items)
         pairs = [
             (a, b)
             for a, b in combinations(factors, 2)
@@ -62,12 +71,6 @@ class Margins:
         ]
         self.singles = np.array(singles)
         self.left, self.right = np.array(pairs).reshape(-1, 2).T
-
-    def _add(self, item, values):
-        start = len(self.items)
-        self.items += [item] * len(values)
-        self.values += values
-        return list(range(start, start + len(values)))
 
     def observed(self, coded):
         """Return the margins of the data."""

@@ -18,7 +18,9 @@ def refuse_overwriting(folder: Path, force: bool) -> None:
         )
 
 
-def write_audit(audit, folder: Path, about: dict) -> list[str]:
+def write_audit(
+    audit, folder: Path, about: dict, *, guard_formulas: bool = False
+) -> list[str]:
     """Write the audit and return the names of the files.
 
     Everything is written beside the folder first and then moved, so that an error half
@@ -31,6 +33,8 @@ def write_audit(audit, folder: Path, about: dict) -> list[str]:
         Made if it is not there.
     about : dict
         What was read and with which settings; written to `about.json`.
+    guard_formulas : bool, default=False
+        As of `BenchmarkAudit.to_csv`.
 
     Returns
     -------
@@ -39,7 +43,7 @@ def write_audit(audit, folder: Path, about: dict) -> list[str]:
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        audit.to_csv(scratch)
+        audit.to_csv(scratch, guard_formulas=guard_formulas)
         _write_text(scratch / "findings.txt", "".join(f"{f}\n" for f in audit.findings))
         _write_text(scratch / "about.json", json.dumps(about, indent=2) + "\n")
         _write_pictures(audit, scratch)

@@ -30,9 +30,9 @@ def fingerprint(data):
             digest.update(repr(name).encode("utf-8", "backslashreplace") + b"\n")
     item, respondent, scores, weights = data.cells()
     for array, kind in ((item, "<i8"), (respondent, "<i8"), (scores, "<f4")):
-        digest.update(np.ascontiguousarray(array, dtype=kind))
+        digest.update(np.ascontiguousarray(array, dtype=kind).data)
     if weights is not None:
-        digest.update(np.ascontiguousarray(weights, dtype="<f4"))
+        digest.update(np.ascontiguousarray(weights, dtype="<f4").data)
     return digest.hexdigest()
 
 

@@ -11,10 +11,12 @@ length: abilities that were uncorrelated with unit variance keep unit variance a
 the correlation matrix inv(M) @ inv(M).T.
 """
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 
+from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.gradient_projection import (
     OBLIQUE_METHODS,
     ORTHOGONAL_METHODS,
@@ -25,6 +27,7 @@ from sklearn_mirt.gradient_projection import (
     signed_permutation,
     unit_rows,
 )
+from sklearn_mirt.items import ItemParameters
 
 __all__ = [
     "ALIGNMENT_METHODS",
@@ -111,7 +114,9 @@ def find_rotation(
     )[1]
 
 
-def apply_rotation(items, abilities, M, *, overwrite=False):
+def apply_rotation(
+    items, abilities, M, *, overwrite=False
+) -> tuple[ItemParameters, Abilities]:
     """Move item parameters and abilities by one rotation; probabilities stay.
 
     Parameters
@@ -400,10 +405,9 @@ def _join(items, reference):
         )
     place = {item: j for j, item in enumerate(reference.ids)}
     for ids in (items.ids, reference.ids):
-        if len(set(ids)) < len(ids):
-            seen = set()
-            twice = next(item for item in ids if item in seen or seen.add(item))
-            raise ValueError(f"item id {twice!r} occurs more than once")
+        twice = [item for item, n in Counter(ids).items() if n > 1]
+        if twice:
+            raise ValueError(f"item id {twice[0]!r} occurs more than once")
     rows = np.array([j for j, item in enumerate(items.ids) if item in place], dtype=int)
     if not len(rows):
         raise ValueError(

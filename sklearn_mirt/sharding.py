@@ -302,16 +302,18 @@ def build_shard(splits, k, plan):
         Respondents, respondents with answers, answers.
     """
     ids, code, item, scores, weights = _collect(splits, k)
-    cells = [item, code, scores, weights]
     keep = scores != MISSING
     if weights is not None:
         keep &= weights > 0
-    cells = [None if part is None else part[keep] for part in cells]
+        weights = weights[keep]
+    item, code, scores = item[keep], code[keep], scores[keep]
     shape = (len(plan.items), len(ids))
     if plan.aggregate is None:
-        _refuse_repeats(cells[0], cells[1], plan.items, ids)
+        _refuse_repeats(item, code, plan.items, ids)
     names = (plan.items, ids)
-    item, code, scores, weights = resolve_repeats(*cells, shape, plan.aggregate, names)
+    item, code, scores, weights = resolve_repeats(
+        item, code, scores, weights, shape, plan.aggregate, names
+    )
     offsets = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=len(ids)))])
     if np.isin(scores, (0, 1)).all():
         scores = scores.astype(np.int8)

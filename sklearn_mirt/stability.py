@@ -80,17 +80,17 @@ class ItemHalves:
         r, p : ndarrays of shape (n_scales, n_dims)
             NaN for a scale without variation in either half.
         """
-        z, influences, seen = [], [], False
+        z, influences, seen = [], [], []
         for pair, fitted in zip(self.halves, self.abilities, strict=True):
             for items, theta in zip(pair, fitted[::-1], strict=True):
                 means = scales.take(items).means(data.take(items=items))
                 z.append(np.arctanh(np.clip(pearson(theta, means), -LARGEST, LARGEST)))
                 influence, known = fisher_influences(theta, means)
                 influences.append(influence)
-                seen = seen | known
+                seen.append(known)
         r = np.tanh(_mean_of_known(np.array(z)))
         average = _mean_of_known(np.array(influences))
-        error, dof = clustered_errors(average, seen, clusters)
+        error, dof = clustered_errors(average, np.any(seen, axis=0), clusters)
         return r, fisher_p_values(r, error, dof[:, None])
 
 

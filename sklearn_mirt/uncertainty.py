@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_mirt.correlations import Scales, fisher_interval, pearson
 from sklearn_mirt.design import group_labels, sorted_codes
+from sklearn_mirt.estimator import BaseMIRT
 from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.refit import Refitter, as_data
 from sklearn_mirt.replicates import KeptReplicates, digest
@@ -62,7 +63,7 @@ class Bootstrap:
     """
 
     resample: str
-    estimator: object
+    estimator: BaseMIRT
     abilities: np.ndarray | None
     correlations: np.ndarray
     mdisc: np.ndarray | None
@@ -84,7 +85,7 @@ class Bootstrap:
         a respondent who stands out are fitted too well: divided by 1 - h, where h is
         the leverage (1 + theta' inv(Phi) theta) / n_respondents.
         """
-        self._needs("items", self.abilities, "abilities")
+        draws = self._needed("items", self.abilities, "abilities")
         posterior = self.estimator.ability_posteriors_
         prior = posterior.prior_covariance
         error = posterior.standard_errors
@@ -92,7 +93,7 @@ class Bootstrap:
         theta = posterior.mean
         distance = np.einsum("ip,pq,iq->i", theta, np.linalg.inv(prior), theta)
         leverage = np.minimum((1 + distance) / len(theta), 0.5)
-        spread = self.abilities.std(0, ddof=1)
+        spread = draws.std(0, ddof=1)
         return spread / np.sqrt(reliability) / (1 - leverage[:, None])
 
     def ability_table(self, level=0.95):
@@ -127,7 +128,6 @@ class Bootstrap:
         """
         import pandas as pd
 
-        self._needs("items", self.abilities, "abilities")
         theta = self.estimator.abilities_[:, dim]
         draws = self._spread_draws(dim)
         ranks = stats.rankdata(-draws, axis=1)
@@ -157,7 +157,6 @@ class Bootstrap:
             The difference in ability is within the interval of no difference, pair by
             pair, unadjusted. The diagonal is False.
         """
-        self._needs("items", self.abilities, "abilities")
         theta = self.estimator.abilities_[:, dim]
         covariance = np.atleast_2d(np.cov(self._spread_draws(dim).T))
         variance = np.diagonal(covariance)
@@ -180,8 +179,8 @@ class Bootstrap:
         """Return discriminations with intervals, one row per item."""
         import pandas as pd
 
-        self._needs("respondents", self.mdisc, "discriminations")
-        error = np.log(np.maximum(self.mdisc, 1e-12)).std(0, ddof=1)
+        draws = self._needed("respondents", self.mdisc, "discriminations")
+        error = np.log(np.maximum(draws, 1e-12)).std(0, ddof=1)
         reach = stats.norm.ppf(0.5 + level / 2) * error
         value = self.estimator.item_parameters_.mdisc
         low, high = value * np.exp(-reach), value * np.exp(reach)
@@ -190,16 +189,18 @@ class Bootstrap:
 
     def _spread_draws(self, dim):
         """Replicates of one ability, spread to the size of the errors."""
-        draws, theta = self.abilities[:, :, dim], self.estimator.abilities_[:, dim]
+        draws = self._needed("items", self.abilities, "abilities")[:, :, dim]
+        theta = self.estimator.abilities_[:, dim]
         wider = self.ability_errors()[:, dim] / np.maximum(draws.std(0, ddof=1), 1e-300)
         return theta + (draws - draws.mean(0)) * wider
 
-    def _needs(self, resample, values, what):
+    def _needed(self, resample, values, what):
         if values is None:
             raise ValueError(
                 f"Intervals of {what} need bootstrap(..., resample={resample!r}), this "
                 f"is resample={self.resample!r}"
             )
+        return values
 
 
 def combined_intervals(*bootstraps, level=0.95):

@@ -136,12 +136,12 @@ class _Repeated:
             rows = np.flatnonzero(shard_of(everyone, self.n_parts) == part)
             ids.append(everyone[rows])
             places.append(np.column_stack([np.full_like(rows, k), rows]))
-        ids = np.concatenate(ids)
-        values, counts = np.unique(ids, return_counts=True)
+        found = np.concatenate(ids)
+        values, counts = np.unique(found, return_counts=True)
         if np.all(counts <= 1):
             return None
         repeated = values[counts > 1][0]
-        return repeated.item(), np.concatenate(places)[ids == repeated].tolist()
+        return repeated.item(), np.concatenate(places)[found == repeated].tolist()
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,7 @@ What is written here is read back by `read_responses` and `read_items`, cell by 
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import json
 from pathlib import Path
 
@@ -15,7 +13,7 @@ import numpy as np
 
 from sklearn_mirt.atomic import replacing
 from sklearn_mirt.data import ResponseData
-from sklearn_mirt.spreadsheets import guarded
+from sklearn_mirt.spreadsheets import csv_text, guarded
 
 TABLE_LAYOUTS = ("long", "wide", "items-as-rows", "py-irt")
 ITEM_LISTS = ("lm-eval", "inspect", "csv")
@@ -89,20 +87,23 @@ def write_table(frame, path, *, force=False, guard_formulas=False) -> Path:
     """
     path = Path(path)
     kind = path.suffix.lower()
-    frame = guarded(frame) if guard_formulas else frame
     with replacing(path, force) as scratch:
-        if kind in {".parquet", ".pq"}:
-            frame.to_parquet(scratch, index=False)
-        elif kind in {".feather", ".arrow"}:
-            frame.reset_index(drop=True).to_feather(scratch)
+        if kind in {".parquet", ".pq", ".feather", ".arrow"}:
+            frame = guarded(frame) if guard_formulas else frame
+            frame = frame.reset_index(drop=True)
+            write = frame.to_parquet if kind[:2] == ".p" else frame.to_feather
+            write(scratch)
         else:
-            # in quotes a carriage return begins no new cell
-            quoting = csv.QUOTE_ALL if guard_formulas else csv.QUOTE_MINIMAL
-            scratch.write_bytes(_packed(_text(frame, path, quoting), kind))
+            text = csv_text(
+                frame, delimiter=_delimiter(path), guard_formulas=guard_formulas
+            )
+            scratch.write_bytes(_packed(text, kind))
     return path
 
 
-def write_item_list(items, path, *, kind=None, force=False) -> Path:
+def write_item_list(
+    items, path, *, kind=None, force=False, guard_formulas=False
+) -> Path:
     """Write chosen items for the program that is to ask them.
 
     Parameters
@@ -118,6 +119,8 @@ def write_item_list(items, path, *, kind=None, force=False) -> Path:
         .csv for "csv", else "lm-eval".
     force : bool, default=False
         Replace an existing file.
+    guard_formulas : bool, default=False
+        For "csv", see :func:`write_table`; ids that were changed are read back changed.
 
     Returns
     -------
@@ -141,7 +144,7 @@ def write_item_list(items, path, *, kind=None, force=False) -> Path:
     if kind == "csv":
         columns = [n for n in ("benchmark", "doc_id") if n in items]
         frame = items[columns].rename_axis(index="item_id").reset_index()
-        return write_table(frame, path, force=force)
+        return write_table(frame, path, force=force, guard_formulas=guard_formulas)
     by_task: dict[str, list] = {}
     for item, task, key in zip(
         items.index, items["benchmark"], items["doc_id"], strict=True
@@ -241,34 +244,11 @@ def _free(name, taken) -> str:
     return name
 
 
-def _text(frame, path: Path, quoting) -> str:
+def _delimiter(path: Path) -> str:
     names = {suffix.lower() for suffix in path.suffixes}
     if not names & {".csv", ".tsv"}:
         raise ValueError(f"{path}: a table is .csv, .tsv, .parquet or .feather")
-    buffer = io.StringIO()
-    writer = csv.writer(
-        buffer,
-        delimiter="\t" if ".tsv" in names else ",",
-        lineterminator="\n",
-        quoting=quoting,
-    )
-    writer.writerow(frame.columns)
-    columns = [_texts(frame[name]) for name in frame.columns]
-    writer.writerows(zip(*columns, strict=True))
-    return buffer.getvalue()
-
-
-def _texts(column) -> list[str]:
-    """Return a column as text: whole numbers without point, missing values empty."""
-    out = []
-    for value in column.tolist():
-        if value is None or value != value:
-            out.append("")
-        elif isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-            out.append(str(int(value)))
-        else:
-            out.append(str(value))
-    return out
+    return "\t" if ".tsv" in names else ","
 
 
 def _packed(text: str, kind: str) -> bytes:

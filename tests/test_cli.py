@@ -64,7 +64,7 @@ class FakeAudit:
         )
         self.findings = [f"{name} falls as dim1 rises [sic]" for name in names]
 
-    def to_csv(self, folder):
+    def to_csv(self, folder, *, guard_formulas):
         self.benchmarks.to_csv(folder / "benchmarks.csv")
         self.items.to_csv(folder / "items.csv")
 
@@ -212,7 +212,7 @@ def test_an_output_path_that_is_a_file_is_refused(fitted, files):
 
 
 def test_a_failure_while_writing_leaves_nothing_behind(fitted, files, monkeypatch):
-    def fail(self, folder):
+    def fail(self, folder, *, guard_formulas):
         (folder / "half.csv").write_text("half")
         raise OSError("the disk is full")
 

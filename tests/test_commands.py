@@ -1,5 +1,6 @@
 """The commands beyond `audit`: from files to files, in the words of the shell."""
 
+import csv
 import json
 import os
 import signal
@@ -12,7 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_mirt import MIRTTransformer, ResponseData, load_item_bank, read_responses
+from sklearn_mirt import (
+    MIRTTransformer,
+    ResponseData,
+    load_item_bank,
+    read_responses,
+    save_item_bank,
+)
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.description import describe_responses
 
@@ -309,7 +316,11 @@ def test_a_signal_in_the_middle_loses_nothing(files):
     command = [sys.executable, "-m", "sklearn_mirt", *map(str, CHEAP)]
     folder = Path("signalled")
     process = subprocess.Popen(
-        [*command, "--out", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*command, "--out", folder],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # it is ignored where tests run in the background of a shell
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not list(folder.glob("fold_*")) and time.monotonic() < deadline:
@@ -394,3 +405,59 @@ def test_compare_two_models(files):
     result = run("compare", *DATA, "--dims", 1, "--first", "m0", "--second", "nobody")
     assert result.exit_code == 1
     assert "There is no respondent 'nobody'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "audit scores.csv --items items.csv --dims 1 --out made",
+        "convert scores.csv --out long.csv",
+        "convert bank.json --to r-mirt --out r.csv",
+        "fit scores.csv --dims 1 --out b.json --abilities abilities.csv",
+        "crossval scores.csv --items items.csv --dims 1 --folds 2 --baselines cheap "
+        "--out made --resume",
+        "select scores.csv --n-items 4 --dims 1 --strategy random --out chosen.csv",
+        "score scores.csv --train scores.csv --dims 1 --out scored.csv",
+    ],
+)
+def test_no_formula_reaches_a_spreadsheet_when_asked(command, tmp_path):
+    truth = make_responses(30, 8, n_dims=1, random_state=0)
+    frame = pd.DataFrame(
+        truth.responses,
+        index=pd.Index(["=a", "=b", *(f"@m{k}" for k in range(28))], name="model"),
+        columns=[f"+q{k}" for k in range(8)],
+    )
+    inputs = {"scores.csv", "items.csv"}
+    frame.to_csv("scores.csv")
+    items = pd.DataFrame({"item_id": frame.columns, "benchmark": ["=b", "-c"] * 4})
+    items.to_csv("items.csv", index=False)
+    save_item_bank(MIRTTransformer(1).fit(frame), "bank.json")
+
+    plain, safe = (written(command, inputs, *g) for g in ((), ("--guard-formulas",)))
+    assert plain.keys() == safe.keys()
+    assert [cell for cells in plain.values() for cell in cells]
+    assert not [cell for cells in safe.values() for cell in cells]
+
+
+def written(command, inputs, *more):
+    """Run a command; return the cells that a spreadsheet computes, by file."""
+    force = [] if command.startswith("crossval") else ["--force"]
+    result = run(*command.split(), *force, *more)
+    assert result.exit_code == 0, result.output
+    return {
+        path.name: [
+            cell
+            for row in csv.reader(path.open(newline="", encoding="utf-8"))
+            for cell in row
+            if cell.startswith(("=", "+", "-", "@")) and not is_number(cell)
+        ]
+        for path in Path().rglob("*.csv")
+        if str(path) not in inputs
+    }
+
+
+def is_number(text):
+    try:
+        return bool(float(text) or True)
+    except ValueError:
+        return False

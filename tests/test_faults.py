@@ -42,6 +42,13 @@ FIT = """
     print("fitted")
 """
 
+# larger files are refused with an OSError, or end the process by SIGXFSZ
+LIMITED = """
+import resource, signal
+resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
+"""
+limits = pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="no limits here")
+
 
 def python(code, **environment):
     """Run code in a new interpreter; return what it printed."""
@@ -57,15 +64,17 @@ def python_with_mounts(mounts, code, **environment):
     """Run code where file systems are mounted that nobody else sees."""
     if shutil.which("unshare") is None:
         pytest.skip("no unshare here: file systems cannot be mounted for a test")
+    unshare = ["unshare", "--mount"]
+    if os.geteuid() != 0:  # root of a name space of its own
+        unshare += ["--user", "--map-root-user"]
     probe = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", mounts], capture_output=True, check=False
+        [*unshare, "sh", "-c", mounts], capture_output=True, check=False
     )
     if probe.returncode:
         pytest.skip(f"mounting is not permitted here: {probe.stderr.decode().strip()}")
     command = f'{mounts} && exec "$0" -W ignore -c "$1"'
     done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", command, sys.executable]
-        + [textwrap.dedent(code)],
+        [*unshare, "sh", "-c", command, sys.executable, textwrap.dedent(code)],
         **_options(environment),
     )
     assert done.returncode == 0, done.stderr
@@ -132,6 +141,14 @@ def test_a_full_disk_under_the_cache_is_no_reason_to_fail(tmp_path):
     assert out == "fitted\n"
 
 
+@limits
+def test_no_room_for_the_cache_is_no_reason_to_fail(tmp_path):
+    """The same for everybody who may not mount: files may have 1 kB at most."""
+    code = LIMITED.format(size=1000) + textwrap.dedent(FIT)
+    assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == "fitted\n"
+    assert not list(tmp_path.rglob("*.nb?"))
+
+
 @pytest.mark.parametrize("name", ["bank.json", "bank.parquet"])
 def test_a_full_disk_leaves_the_old_item_bank_whole(tmp_path, name):
     path = tmp_path / name
@@ -152,6 +169,37 @@ def test_a_full_disk_leaves_the_old_item_bank_whole(tmp_path, name):
     """
     mounts = f"mount -t tmpfs -o size=64k tmpfs {tmp_path}"
     assert python_with_mounts(mounts, code) == f"3 ['{name}']\n"
+
+
+@limits
+@pytest.mark.parametrize("name", ["bank.json", "bank.parquet"])
+@pytest.mark.parametrize("killed", [False, True])
+def test_no_room_in_the_middle_of_an_item_bank_leaves_the_old_one(
+    tmp_path, name, killed
+):
+    """At byte 8,000 the system refuses to write, or kills who writes."""
+    path = tmp_path / name
+    save_item_bank(a_bank(3), path)
+    code = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_faults import a_bank
+from sklearn_mirt import save_item_bank
+if {killed}:
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+save_item_bank(a_bank(20_000), {str(path)!r}, force=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED.format(size=8000) + code], **_options({})
+    )
+    if killed:
+        assert done.returncode == -signal.SIGXFSZ
+        cut = [p.stat().st_size for p in tmp_path.iterdir() if p != path]
+        assert len(cut) == 1 and cut[0] > 0  # it was in the middle
+    else:
+        assert "File too large" in done.stderr
+        assert os.listdir(tmp_path) == [name]
+    assert load_item_bank(path).items.n_items == 3
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
@@ -223,6 +271,15 @@ def test_killed_workers_of_a_grid_search_are_a_clear_error():
     assert not hasattr(search, "best_estimator_")
 
 
+@pytest.fixture
+def interruptible():
+    """The signal is ignored where tests run in the background of a shell."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("solver", ["variational", "quadrature"])
 def test_an_interrupted_fit_leaves_everything_usable(solver, monkeypatch):

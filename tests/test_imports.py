@@ -104,7 +104,7 @@ MAY_IMPORT = {
     "bank": {"atomic", "foundation", "priors", "public"},
     "readers": {"readers", "tables", "foundation"},
     "files": {"files", "readers", "atomic", "tables", "spreadsheets", "foundation"},
-    "interchange": {"bank", "atomic", "tables", "foundation"},
+    "interchange": {"bank", "atomic", "tables", "spreadsheets", "foundation"},
     "estimators": {
         "estimators",
         "versions",

@@ -6,8 +6,12 @@ the issue it was seen in.
 
 import ast
 import inspect
+import json
 import multiprocessing
+import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +21,23 @@ from hypothesis import settings
 from joblib import Parallel, delayed, parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.stats import spearmanr
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 
 import sklearn_mirt
-from sklearn_mirt import ItemParameters, MIRTClassifier, MIRTTransformer, ResponseData
+from sklearn_mirt import (
+    InformativeItemSelector,
+    ItemParameters,
+    MIRTClassifier,
+    MIRTTransformer,
+    ResponseData,
+    read_responses,
+)
 from sklearn_mirt import metrics as mirt_metrics
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.kernels import compiling, cpu
+from sklearn_mirt.scoring import compare_scores
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn_mirt.exceptions.ResponseDataWarning"),
@@ -56,12 +69,20 @@ def long(table):
 # ------------------------------------------------------------------------------ data
 
 
-def test_missing_answers_are_nan_and_nothing_is_imputed():
-    """Row 1."""
+def test_missing_answers_are_nan_and_nothing_is_imputed(table):
+    """Row 1: an item or a respondent of missing answers only changes nothing."""
     X = [[1, NAN], [NAN, 0], [1, 1]]
     mirt = MIRTTransformer(1).fit(X)
     assert finite(mirt)
     assert np.isfinite(mirt.transform(X)).all()
+    assert InformativeItemSelector(1, n_dims=1).fit(X).support_.sum() == 1
+    X = np.where(np.random.default_rng(0).random(table.shape) < 0.3, NAN, table)
+    alone = MIRTTransformer(1).fit(X)
+    wide = MIRTTransformer(1).fit(np.column_stack([X, np.full(30, NAN)]))
+    tall = MIRTTransformer(1).fit(np.vstack([X, np.full(60, NAN)]))
+    for other in (wide, tall):
+        assert_allclose(other.slopes_[:60], alone.slopes_, atol=1e-12)
+        assert_allclose(other.abilities_[:30], alone.abilities_, atol=1e-12)
     with pytest.raises(ValueError, match="is -1; scores must lie in"):
         MIRTTransformer(1).fit([[1, -1], [-1, 0], [1, 1]])
 
@@ -122,14 +143,18 @@ def test_ids_and_answers_are_not_paired_by_position(table):
     )
 
 
-def test_errored_answers_do_not_vanish_from_the_denominator():
-    """Row 6."""
-    answers = np.array([[1, 1, 0, 0, 0, 0, NAN, NAN]])
-    as_missing = ResponseData.from_wide(answers)
-    as_wrong = ResponseData.from_wide(np.nan_to_num(answers))
-    assert (as_missing.n_observed, as_wrong.n_observed) == (6, 8)
-    assert as_missing.respondent_means()[0] == pytest.approx(2 / 6)
-    assert as_wrong.respondent_means()[0] == pytest.approx(2 / 8)
+def test_errored_answers_do_not_vanish_from_the_denominator(tmp_path):
+    """Row 6: 2 of 8 or 2 of 6, as whoever reads the log has to say."""
+    scores = [1, 1, 0, 0, 0, 0, None, None]
+    lines = [json.dumps({"doc_id": k, "acc": s}) for k, s in enumerate(scores)]
+    (tmp_path / "samples_arc.jsonl").write_text("\n".join(lines))
+    with pytest.raises(ValueError, match="there is no score .*errors='missing'"):
+        read_responses(tmp_path)
+    for errors, n_answers in (("missing", 6), ("wrong", 8)):
+        loaded = read_responses(tmp_path, errors=errors)
+        assert loaded.data.n_observed == n_answers
+        assert loaded.data.respondent_means()[0] == pytest.approx(2 / n_answers)
+        assert loaded.n_errors == loaded.provenance["n_errors"].sum() == 2
 
 
 def test_absent_entries_of_a_sparse_table_are_missing_not_wrong():
@@ -149,6 +174,10 @@ def test_the_callers_frame_is_not_changed(table):
     mirt.transform(frame)
     mirt.score(frame)
     pd.testing.assert_frame_equal(frame, before)
+    cells = frame.stack().rename_axis(["r", "i"]).reset_index(name="y")
+    before = cells.copy(deep=True)
+    MIRTClassifier(1).fit(cells[["r", "i"]], cells["y"]).predict(cells[["r", "i"]])
+    pd.testing.assert_frame_equal(cells, before)
 
 
 # ------------------------------------------------------------------------- estimation
@@ -179,16 +208,20 @@ def test_rotated_parameters_predict_the_same_answers(table, rotation):
     )
 
 
-def test_one_metric_everywhere_and_it_is_the_logit():
+def test_one_metric_everywhere_and_it_is_the_logit(table, fitted):
     """Row 16."""
     data = make_responses(400, 300, 1, slopes=np.full((300, 1), 1.3), random_state=0)
     mirt = MIRTTransformer(1).fit(data.responses)
     assert mirt.slopes_.mean() == pytest.approx(
         1.3, rel=0.1
     )  # 0.76 on the probit scale
-    items, abilities = mirt.item_parameters_, mirt.abilities_
-    eta = abilities @ mirt.slopes_.T + mirt.intercepts_
-    assert_allclose(items.probability(abilities), 1 / (1 + np.exp(-eta)))
+    for turned in (None, "varimax", "promax"):
+        two = fitted.rotate(turned)
+        scores = two.transform(table)
+        eta = scores @ two.slopes_.T + two.intercepts_
+        p = two.item_parameters_.probability(scores)
+        assert_allclose(p, 1 / (1 + np.exp(-eta)))
+        assert_allclose(scores, two.abilities_, atol=0.01)
 
 
 def test_a_perfectly_ordered_table_needs_no_second_try():
@@ -203,6 +236,13 @@ def test_ability_is_a_number_however_long_the_test():
     mirt = MIRTTransformer(1).fit(X)
     assert np.isfinite(mirt.transform(X)).all()
     assert np.isfinite(mirt.score_samples(X)).all()
+    # expected a posteriori on nodes, where exp(-746) is 0
+    X = make_responses(20, 2000, 1, random_state=0).responses
+    exact = MIRTTransformer(1, solver="quadrature", item_model="rasch", max_iter=2)
+    exact.fit(X)
+    assert exact.score_samples(X).mean() < -746
+    assert_allclose(exact.transform(X), exact.abilities_)
+    assert np.all(exact.ability_posteriors_.standard_errors > 0)
 
 
 def test_four_dimensions_need_no_grid():
@@ -253,15 +293,46 @@ def test_a_known_guessing_floor_stays_as_it_is(table):
     assert np.all(mirt.expected_scores(table) >= floors)
 
 
+def test_learned_guessing_does_not_differ_between_runs_nor_reach_one():
+    """Row 24."""
+    X = make_responses(300, 20, 1, random_state=0).responses
+    found = []
+    for seed in range(5):
+        rows = np.random.default_rng(seed).permutation(300)
+        mirt = MIRTTransformer(
+            1, solver="quadrature", item_model="3pl", random_state=seed
+        )
+        found.append(mirt.fit(X[rows]).guessing_)
+    assert np.ptp(found, axis=0).max() < 1e-6
+    assert 0 < np.min(found) and np.max(found) < 0.4
+
+
 # ------------------------------------------------------------------------- prediction
 
 
-def test_every_model_predicts_and_agrees_with_its_fit(table):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_dims": 1},
+        {"n_dims": 2},
+        {"n_dims": 3},
+        {"n_dims": 1, "solver": "quadrature", "item_model": "rasch"},
+        {"n_dims": 1, "solver": "quadrature", "item_model": "1pl"},
+        {"n_dims": 1, "solver": "quadrature", "item_model": "2pl"},
+        {"n_dims": 1, "solver": "quadrature", "item_model": "3pl"},
+        {"n_dims": 2, "solver": "quadrature"},
+    ],
+    ids=lambda options: "-".join(map(str, options.values())),
+)
+def test_every_model_predicts_and_agrees_with_its_fit(table, options):
     """Row 30."""
+    table = table[:, :15] if "solver" in options else table
     X, y = long(table)
-    for d in (1, 2, 3):
-        p = MIRTClassifier(d).fit(X, y).predict_proba(X)
-        assert mirt_metrics.cell_auc(y, p) > 0.75
+    p = MIRTClassifier(**options).fit(X, y).predict_proba(X)
+    assert mirt_metrics.cell_auc(y, p) > 0.75
+    mirt = MIRTTransformer(**options).fit(table)
+    assert_allclose(mirt.transform(table), mirt.abilities_, atol=0.01)
+    assert_allclose(mirt.expected_scores(table).ravel(), p[:, 1], atol=0.01)
 
 
 def test_all_right_and_all_wrong_give_finite_abilities(fitted):
@@ -271,6 +342,51 @@ def test_all_right_and_all_wrong_give_finite_abilities(fitted):
     assert np.abs(scores.mean).max() < 6
     assert np.all(scores.standard_errors > 0.05)
     assert np.all(scores.mean[0] > scores.mean[1])
+
+
+@pytest.fixture(scope="module")
+def old_and_new():
+    X = make_responses(90, 200, 1, random_state=0).responses
+    return X[:80], X[80:]
+
+
+def test_my_own_model_is_scored_from_a_small_benchmark(old_and_new):
+    """Row 32: fit, select, score what was never asked everything."""
+    train, new = old_and_new
+    selector = InformativeItemSelector(40, n_dims=1).fit(train)
+    answers = np.where(selector.get_support(), new, NAN)
+    scores, errors = selector.scorer().predict(answers, return_std=True)
+    assert np.all(errors[:, 0] < 0.06)
+    assert np.all(np.abs(scores[:, 0] - new.mean(axis=1)) < 3 * errors[:, 0])
+
+
+def test_a_small_subset_says_that_it_cannot_resolve_a_small_difference(old_and_new):
+    """Row 35: two models of whom one is three points better."""
+    train, new = old_and_new
+    pair = np.vstack([new[0], new[0]])
+    pair[1, np.flatnonzero(pair[1] == 0)[:6]] = 1
+    found = {}
+    for n_items in (20, 190):
+        selector = InformativeItemSelector(n_items, n_dims=1).fit(train)
+        answers = np.where(selector.get_support(), pair, NAN)
+        result = compare_scores(selector.scorer(), answers, 1, 0)
+        found[n_items] = (result["std"][0], result["wrong_order"][0])
+    assert found[20][0] > 0.03 > 3 * found[190][0]
+    assert found[20][1] > 0.1 > 10 * found[190][1]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_abilities_of_a_sparse_table_are_not_biased_as_averages_are(seed):
+    """Row 36: 30% filled, stronger models asked harder items."""
+    truth = make_responses(60, 300, 1, random_state=seed)
+    hard = -truth.intercepts / truth.intercepts.std()
+    chance = 1 / (1 + np.exp(1 - truth.abilities * hard))
+    asked = np.random.default_rng(seed).random(chance.shape) < chance
+    X = np.where(asked, truth.responses, NAN)
+    ability = MIRTTransformer(1).fit(X).abilities_[:, 0]
+    right_order = spearmanr(ability, truth.abilities[:, 0])[0]
+    assert right_order > 0.93
+    assert right_order > spearmanr(np.nanmean(X, 1), truth.abilities[:, 0])[0] + 0.03
 
 
 # --------------------------------------------------------------- scikit-learn contract
@@ -382,6 +498,33 @@ def test_a_second_fit_compiles_nothing(table):
             mirt = MIRTTransformer(d, dtype=dtype, max_iter=3).fit(table[:n])
             mirt.transform(table)
     assert [len(f.signatures) for f in kernels] == compiled
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    """Row 50."""
+    code = """if True:
+        import numpy as np
+        from sklearn_mirt import MIRTTransformer
+        from sklearn_mirt.kernels import cpu
+
+        mirt = MIRTTransformer(1, max_iter=3).fit(np.tri(6))
+        stats = [f.stats for f in vars(cpu).values() if hasattr(f, "stats")]
+        hits, misses = (
+            sum(sum(getattr(s, name).values()) for s in stats)
+            for name in ("cache_hits", "cache_misses")
+        )
+        print(hits, misses)
+    """
+    run = [sys.executable, "-W", "ignore", "-c", code]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    )
+    hits, compiled = map(int, first.stdout.split())
+    assert hits == 0 and compiled > 3
+    hits, compiled = map(int, second.stdout.split())
+    assert hits > 3 and compiled == 0
 
 
 def test_a_pickle_holds_arrays_and_nothing_compiled(table):

@@ -10,6 +10,7 @@ from scipy.special import expit
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
+pytest.importorskip("matplotlib.pyplot")
 
 from sklearn_mirt import (  # noqa: E402 - after the backend is chosen
     MIRTTransformer,

@@ -1,7 +1,9 @@
 """Files from outside: no code is run, no memory is filled, no formula passes."""
 
 import ast
+import csv
 import gzip
+import io
 import os
 import threading
 from pathlib import Path
@@ -12,12 +14,19 @@ import pyarrow as pa
 import pytest
 
 import sklearn_mirt
-from sklearn_mirt import ResponseData, audit_benchmarks, streams
+from sklearn_mirt import (
+    ItemBank,
+    ItemParameters,
+    ResponseData,
+    audit_benchmarks,
+    streams,
+)
 from sklearn_mirt.atomic import replacing
 from sklearn_mirt.fetching import fetch_file
 from sklearn_mirt.files import FileFormatError, read_responses
-from sklearn_mirt.spreadsheets import guarded
-from sklearn_mirt.writers import write_responses
+from sklearn_mirt.interchange import read_mirt_table, write_mirt_table
+from sklearn_mirt.spreadsheets import csv_text, guarded
+from sklearn_mirt.writers import write_item_list, write_responses
 
 PACKAGE = Path(sklearn_mirt.__file__).parent
 FORMULAS = ["=1+1", "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1"]
@@ -127,12 +136,53 @@ def test_responses_can_be_written_for_a_spreadsheet(tmp_path):
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
 
 
+def test_a_list_of_items_can_be_written_for_a_spreadsheet(tmp_path):
+    items = pd.DataFrame({"benchmark": "=b", "doc_id": 3}, index=["@x", "plain"])
+    write_item_list(items, tmp_path / "plain.csv")
+    write_item_list(items, tmp_path / "safe.csv", guard_formulas=True)
+    assert (tmp_path / "plain.csv").read_text().splitlines()[1] == "@x,=b,3"
+    assert (tmp_path / "safe.csv").read_text().splitlines()[1] == '"\'@x","\'=b","3"'
+
+
+def test_items_for_r_can_be_written_for_a_spreadsheet(tmp_path):
+    ids = np.array(["=q", "-1", "plain"], dtype=object)
+    items = ItemParameters(
+        np.full((3, 1), 0.1),
+        np.array([-0.5, 0.0, 1.0]),
+        np.zeros(3),
+        np.zeros((3, 2, 2)),
+        ids,
+    )
+    path = tmp_path / "items.csv"
+    write_mirt_table(ItemBank.from_items(items), path, guard_formulas=True)
+    assert path.read_text().splitlines()[1] == '"\'=q","0.1","-0.5","0","1"'
+    back = read_mirt_table(path).items
+    assert back.ids.tolist() == ["'=q", "'-1", "plain"]
+    assert back.intercepts.tolist() == [-0.5, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("guard", [False, True])
+def test_a_lone_carriage_return_begins_no_row(tmp_path, guard):
+    frame = pd.DataFrame(
+        {"id": ["x\r=1", "a,b", 'say "x"', "two\nlines"], "n": [1.0] * 4}
+    )
+    written = csv_text(frame, guard_formulas=guard)
+    assert written.startswith('"id"' if guard else 'id,n\n"x\r=1",1\n"a,b",1\n')
+    assert list(csv.reader(io.StringIO(written, newline=""))) == [
+        ["id", "n"],
+        *([text, "1"] for text in frame["id"]),
+    ]
+    data = ResponseData.from_wide([[1.0, 0.0]], items=["x\r=1", "y"])
+    path = write_responses(data, tmp_path / "r.csv", guard_formulas=guard)
+    assert read_responses(path).data.n_items == 2
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_an_audit_can_be_written_for_a_spreadsheet(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 2, (12, 6)).astype(float))
     frame.index = [*FORMULAS, *"abcdef"]
-    frame.columns = [f"=q{k}" for k in range(6)]
+    frame.columns = [f"=q{k}" for k in range(5)] + ["a\rb"]
     items = pd.DataFrame(
         {"benchmark": ["=b", "+c"] * 3, "subset": ["-s", "@t", "u"] * 2},
         index=frame.columns,
@@ -148,6 +198,8 @@ def test_an_audit_can_be_written_for_a_spreadsheet(tmp_path):
         bad = [t for t in text if t.startswith(("=", "+", "-", "@", "\t", "\r"))]
         assert not bad, (path.name, bad)
         assert ',"=' not in path.read_text()
+    audit.to_csv(tmp_path)
+    assert pd.read_csv(tmp_path / "items.csv")["item"].tolist() == [*frame.columns]
 
 
 # ---------------------------------------------------------------------------- paths

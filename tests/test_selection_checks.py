@@ -14,6 +14,7 @@ from sklearn_mirt import (
     InformativeItemSelector,
     RawMeanScorer,
     RidgeScorer,
+    StratifiedMeanScorer,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -56,17 +57,25 @@ class RawMean(ScoresMixin, RawMeanScorer):
     pass
 
 
+class StratifiedMean(ScoresMixin, StratifiedMeanScorer):
+    pass
+
+
 class Ridge(ScoresMixin, RidgeScorer):
     pass
 
 
-@parametrize_with_checks(
-    [
-        Selector(1, strategy="random"),
-        FullScore(1, calibrate=False),
-        RawMean(),
-        Ridge(),
-    ]
-)
+ADAPTED = [
+    Selector(1, n_dims=1),
+    Selector(1, strategy="random"),
+    FullScore(1),
+    FullScore(1, calibrate=False),
+    RawMean(),
+    StratifiedMean(),
+    Ridge(),
+]
+
+
+@parametrize_with_checks(ADAPTED)
 def test_sklearn_checks(estimator, check):
     check(estimator)

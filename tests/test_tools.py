@@ -17,11 +17,13 @@ from sklearn.inspection import permutation_importance
 from sklearn.model_selection import (
     HalvingGridSearchCV,
     KFold,
+    cross_val_predict,
     cross_val_score,
     cross_validate,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 
 import sklearn_mirt
 from sklearn_mirt import (
@@ -106,6 +108,28 @@ def test_a_pickle_without_a_version_warns():
         MIRTTransformer().__setstate__(state)
 
 
+# ------------------------------------------------------------------------------- tags
+
+
+@pytest.mark.parametrize("estimator", WIDE, ids=name)
+def test_tags_of_tables(estimator):
+    tags = get_tags(estimator)
+    assert tags.input_tags.allow_nan
+    assert tags.transformer_tags is not None
+    assert not tags.target_tags.required
+    assert not tags.no_validation
+
+
+@pytest.mark.parametrize("estimator", LONG, ids=name)
+def test_tags_of_cells(estimator):
+    tags = get_tags(estimator)
+    assert tags.estimator_type == "classifier"
+    assert not tags.classifier_tags.multi_class
+    assert tags.input_tags.categorical and tags.input_tags.string
+    assert tags.target_tags.required
+    assert not tags.no_validation
+
+
 # ------------------------------------------------------------------------- set_output
 
 
@@ -155,6 +179,28 @@ def test_weights_are_routed(cells):
         clf.fit(X[train], y[train], sample_weight=weights[train])
         expected.append(clf.score(X[test], y[test], weights[test]))
     assert_array_equal(found, expected)
+
+
+def test_weights_reach_the_fit_without_routing(cells):
+    X, y = cells
+    weights = np.where(np.arange(len(y)) % 2, 1.0, 3.0)
+    folds = KFold(2, shuffle=True, random_state=0)
+    pipe = make_pipeline("passthrough", MIRTClassifier(1, max_iter=5))
+    with config_context(enable_metadata_routing=False):
+        found = cross_val_predict(
+            pipe,
+            X,
+            y,
+            cv=folds,
+            params={"mirtclassifier__sample_weight": weights},
+            method="predict_proba",
+        )
+        with pytest.raises(RuntimeError, match="enable_metadata_routing"):
+            MIRTClassifier().set_fit_request(sample_weight=True)
+    for train, test in folds.split(X):
+        clf = MIRTClassifier(1, max_iter=5)
+        clf.fit(X[train], y[train], sample_weight=weights[train])
+        assert_array_equal(found[test], clf.predict_proba(X[test]))
 
 
 # ------------------------------------------------------------------- other tools

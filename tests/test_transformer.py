@@ -311,6 +311,11 @@ def test_pipelines_unions_and_column_transformers(X):
     y = X.mean(axis=1)
     pipe = make_pipeline(MIRTTransformer(tol=1e-4), StandardScaler(), Ridge())
     assert pipe.fit(X, y).score(X, y) > 0.9
+    assert_array_equal(pipe[:1].transform(X), pipe[0].transform(X))
+    names = pipe[:-1].get_feature_names_out().tolist()
+    assert names == ["mirttransformer0", "mirttransformer1"]
+    narrow = pipe.set_params(mirttransformer__n_dims=1).fit(X, y)
+    assert narrow[:-1].transform(X).shape == (50, 1)
     union = FeatureUnion([("one", MIRTTransformer(1)), ("two", MIRTTransformer(2))])
     assert union.fit(X).get_feature_names_out().shape == (3,)
     half = ColumnTransformer([("half", MIRTTransformer(1), X.columns[:60])])

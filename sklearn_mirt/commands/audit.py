@@ -86,6 +86,7 @@ def audit(
         typer.Option(help="Folder for report, tables, pictures (default NAME-audit)."),
     ] = None,
     force: common.Force = False,
+    guard_formulas: common.GuardFormulas = False,
     seed: common.Seed = 0,
     jobs: common.Jobs = None,
     bootstrap: Bootstrap = 0,
@@ -131,7 +132,7 @@ def audit(
             **options,
             **extras,
         }
-        _report(result, list(loaded.notes), about, out, as_json)
+        _report(result, list(loaded.notes), about, out, as_json, guard_formulas)
         if bootstrap and result.bootstrap.n_replicates == bootstrap:
             _make_ready(kept, resume=False)
 
@@ -196,9 +197,16 @@ def _fit(data, items, options, extras):
         return audit_benchmarks(data, items=items, estimator=estimator, **extras)
 
 
-def _report(audit, notes: list[str], about: dict, out: Path, as_json: bool) -> None:
+def _report(
+    audit,
+    notes: list[str],
+    about: dict,
+    out: Path,
+    as_json: bool,
+    guard_formulas: bool = False,
+) -> None:
     about = {"sklearn_mirt": __version__, **about, "notes": notes}
-    written = write_audit(audit, out, about)
+    written = write_audit(audit, out, about, guard_formulas=guard_formulas)
     if as_json:
         typer.echo(json.dumps(console.as_json(audit, about), indent=2))
         return

@@ -90,6 +90,13 @@ Rotation = Annotated[
 Force = Annotated[
     bool, typer.Option("--force", help="Replace files that are there already.")
 ]
+GuardFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--guard-formulas",
+        help="In CSV, an apostrophe before text that a spreadsheet would compute.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; all if -1.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error arose.")]

@@ -47,6 +47,7 @@ def crossval(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the folds in the folder.")
     ] = False,
+    guard_formulas: common.GuardFormulas = False,
     jobs: common.Jobs = None,
     as_json: common.AsJson = False,
     debug: common.Debug = False,
@@ -88,8 +89,10 @@ def crossval(
         with console.step_bar("cross-validating", len(validation)) as report:
             validation.run(report)
         micro = validation.table()
-        write_table(validation.by_fold(), out / "by_fold.csv", force=True)
-        write_table(micro.reset_index(), out / "table.csv", force=True)
+        tables = {"by_fold": validation.by_fold(), "table": micro.reset_index()}
+        for name, frame in tables.items():
+            path = out / f"{name}.csv"
+            write_table(frame, path, force=True, guard_formulas=guard_formulas)
         macro = validation.table("macro mean")
         if as_json:
             answer = {"folds": folds, "notes": list(loaded.notes)}

@@ -1,6 +1,8 @@
 """The commands `describe` and `convert`."""
 
+from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -165,6 +167,7 @@ def convert(
     errors: common.Errors = None,
     aggregate: common.AggregateOption = None,
     force: common.Force = False,
+    guard_formulas: common.GuardFormulas = False,
     as_json: common.AsJson = False,
     debug: common.Debug = False,
 ) -> None:
@@ -181,7 +184,7 @@ def convert(
     with common.one_line_errors(debug):
         bank = load_bank(responses)
         if bank is not None:
-            _convert_bank(bank, to or Target.bank, out, force)
+            _convert_bank(bank, to or Target.bank, out, force, guard_formulas)
             _say_written([out], (), as_json)
             return
         from sklearn_mirt.writers import write_responses, write_table
@@ -193,9 +196,10 @@ def convert(
         if items_out is not None and table is None:
             raise ValueError("there is no item table to write (--items-out)")
         written = [out]
-        write_responses(loaded.data, out, layout=layout_out.value, force=force)
+        guard = {"force": force, "guard_formulas": guard_formulas}
+        write_responses(loaded.data, out, layout=layout_out.value, **guard)
         if items_out is not None:
-            write_table(table.reset_index(), items_out, force=force)
+            write_table(table.reset_index(), items_out, **guard)
             written.append(items_out)
         _say_written(written, loaded.notes, as_json)
 
@@ -209,14 +213,14 @@ def _say_written(paths, notes, as_json: bool) -> None:
         typer.echo(f"wrote {path}")
 
 
-def _convert_bank(bank, to: Target, out: Path, force: bool) -> None:
+def _convert_bank(bank, to: Target, out: Path, force: bool, guard: bool) -> None:
     from sklearn_mirt.bank import save_item_bank
     from sklearn_mirt.interchange import write_mirt_table, write_pyirt
 
-    writers = {
+    writers: dict[Target, Callable] = {
         Target.bank: save_item_bank,
         Target.py_irt: write_pyirt,
-        Target.r_mirt: write_mirt_table,
+        Target.r_mirt: partial(write_mirt_table, guard_formulas=guard),
     }
     if to not in writers:
         raise ValueError(f"an item bank cannot be written as {to.value}")

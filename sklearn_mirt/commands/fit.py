@@ -35,6 +35,7 @@ def fit(
         Path | None, typer.Option(help="Also write a table of abilities here.")
     ] = None,
     force: common.Force = False,
+    guard_formulas: common.GuardFormulas = False,
     jobs: common.Jobs = None,
     as_json: common.AsJson = False,
     debug: common.Debug = False,
@@ -70,7 +71,8 @@ def fit(
         training = {"source": source.about(), "notes": list(loaded.notes)}
         save_item_bank(estimator, out, training=training, force=force)
         if abilities is not None:
-            write_table(ability_table(estimator), abilities, force=force)
+            table = ability_table(estimator)
+            write_table(table, abilities, force=force, guard_formulas=guard_formulas)
         answer = _summary(estimator, out)
         if as_json:
             common.print_json(answer)

@@ -56,6 +56,7 @@ def select(
         typer.Option(help="Form of the list; default csv, lm-eval for .json."),
     ] = None,
     force: common.Force = False,
+    guard_formulas: common.GuardFormulas = False,
     seed: common.Seed = 0,
     as_json: common.AsJson = False,
     debug: common.Debug = False,
@@ -94,7 +95,13 @@ def select(
         else:
             table = table.assign(benchmark=groups)
         form = None if kind is None else kind.value
-        write_item_list(table.loc[chosen], out, kind=form, force=force)
+        write_item_list(
+            table.loc[chosen],
+            out,
+            kind=form,
+            force=force,
+            guard_formulas=guard_formulas,
+        )
         expected = _expected(scorer, std, groups, chosen)
         if as_json:
             answer = {"items": list(chosen), "expected": common.records(expected)}
@@ -151,6 +158,7 @@ def score(
     dims: common.Dims = 2,
     out: Annotated[Path | None, typer.Option(help="Also write the table here.")] = None,
     force: common.Force = False,
+    guard_formulas: common.GuardFormulas = False,
     as_json: common.AsJson = False,
     debug: common.Debug = False,
 ) -> None:
@@ -181,7 +189,7 @@ def score(
         names = scorer.get_feature_names_out()
         result = _estimates(answers, scores, std, names)
         if out is not None:
-            write_table(result, out, force=force)
+            write_table(result, out, force=force, guard_formulas=guard_formulas)
         if as_json:
             common.print_json({"scores": result.to_dict(orient="records")})
             return

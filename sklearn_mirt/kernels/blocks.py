@@ -96,10 +96,10 @@ class ItemTask:
         Whether slopes are kept at or above zero.
     """
 
-    abilities: AbilityTables
-    owed: AbilityTables
-    carry: np.ndarray
-    floor: np.ndarray | None
+    abilities: AbilityTables | None = None
+    owed: AbilityTables | None = None
+    carry: np.ndarray | None = None
+    floor: np.ndarray | None = None
     prior_precision: np.ndarray | None = None
     prior_linear: np.ndarray | None = None
     groups: np.ndarray | None = None

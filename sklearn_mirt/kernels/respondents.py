@@ -187,7 +187,7 @@ def _standardised(rows, start, kernels):
 def _over_blocks(step, cells, state, task, kernels):
     """Run `step` on the blocks of a shard in their order and add up the sums."""
     items = task.tables
-    pass_task = ItemTask(items, items, None, task.floor)
+    pass_task = ItemTask(items, items, floor=task.floor)
     state = state.moved(task.inverse, task.center)
     total = None
     for block, operator in _operators(cells, kernels, len(items.first)):

@@ -100,7 +100,13 @@ class AnswerLog:
         self._task_of: list[tuple[str, object]] = []
         self._hashes: dict[int, str] = {}
         self._differing: set[int] = set()
-        self._columns = (array("q"), array("q"), array("d"), array("d"), array("q"))
+        self._columns: tuple[array, ...] = (
+            array("q"),
+            array("q"),
+            array("d"),
+            array("d"),
+            array("q"),
+        )
         self._paths: list[Path] = []
         self._files = array("q")
         self.n_errors = 0
@@ -154,16 +160,16 @@ class AnswerLog:
                 "outside [0, 1]; choose another metric, or divide by its maximum"
             )
         code = self._items.setdefault(item, len(self._items))
-        where = (run["task"], item if key is None else key)
+        place = (run["task"], item if key is None else key)
         if code == len(self._task_of):
             _refuse_half_characters(item, run["file"])
-            self._task_of.append(where)
-        elif self._task_of[code] != where or (
-            type(self._task_of[code][1]) is not type(where[1])
+            self._task_of.append(place)
+        elif self._task_of[code] != place or (
+            type(self._task_of[code][1]) is not type(place[1])
         ):
             raise FileFormatError(
                 f"{run['file']}: two items have the id {item!r}: "
-                f"{self._task_of[code]} and {where}"
+                f"{self._task_of[code]} and {place}"
             )
         if digest and self._hashes.setdefault(code, digest) != digest:
             self._differing.add(code)

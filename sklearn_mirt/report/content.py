@@ -87,7 +87,7 @@ def _dimensions(audit, dims):
 
 def _benchmarks(audit, dims):
     extremes = _item_lists(audit, dims)
-    subsets = {}
+    subsets: dict[str, list] = {}
     for (benchmark, subset), row in audit.subsets.iterrows():
         listed = subsets.setdefault(benchmark, [])
         if len(listed) < _MOST_SUBSETS:

@@ -149,7 +149,7 @@ def packed_answers(data):
 
 def _coded(values):
     """Names in order of appearance, and the code of each value."""
-    names = {}
+    names: dict[str, int] = {}
     codes = [names.setdefault(str(value), len(names)) for value in values]
     return list(names), codes
 

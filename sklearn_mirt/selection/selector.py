@@ -1,7 +1,7 @@
 """Selector of informative items, a scikit-learn feature selector."""
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from sklearn_mirt.checking import is_number
 from sklearn_mirt.selection.bank import (
     OVERALL,
     positions_of,
@@ -210,7 +211,7 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
             if self.max_cost is None:
                 raise ValueError("Give n_items, max_cost or both; both are None.")
             return int(constraints.allowed.sum())
-        if isinstance(n_items, bool) or not isinstance(n_items, Real):
+        if not is_number(n_items):
             raise ValueError(
                 f"n_items must be a count, a share or None; got {n_items!r}."
             )
@@ -252,7 +253,7 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
         """Return target columns over the kept items and their weights."""
         wanted, n_groups = self.target_weights, bank.n_groups
         targets = bank.targets
-        if isinstance(wanted, Real) and not isinstance(wanted, bool):
+        if is_number(wanted):
             if not 0 <= wanted <= 1:
                 raise ValueError(
                     "target_weights as a number is the weight of the overall score, in "
@@ -289,7 +290,7 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
     def _constraints(self, bank):
         """Check include, exclude, quotas, costs and random_share."""
         share = self.random_share
-        if not isinstance(share, Real) or not 0 <= share <= 1:
+        if not is_number(share) or not 0 <= share <= 1:
             raise ValueError(f"random_share must be in [0, 1]; got {share!r}.")
         first = self._positions(self.include, bank, "include")
         out = self._positions(self.exclude, bank, "exclude")
@@ -327,7 +328,7 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
         for g, label in enumerate(bank.labels):
             if label in quotas:
                 quota = quotas[label]
-                low, high = (0, quota) if isinstance(quota, Integral) else quota
+                low, high = (0, int(quota)) if isinstance(quota, Integral) else quota
                 if not 0 <= low <= high or low > size[g]:
                     raise ValueError(
                         f"The quota of group {label!r} must be (smallest, largest) "

@@ -53,7 +53,7 @@ class Extrapolation:
         x0, x1, x2 = self._points
         self._points = []
         step, turn = x1 - x0, x2 - 2 * x1 + x0
-        length = np.linalg.norm(step) / max(np.linalg.norm(turn), 1e-300)
+        length = float(np.linalg.norm(step)) / max(float(np.linalg.norm(turn)), 1e-300)
         length = min(length, self._limit)
         if length <= 1:
             return state

@@ -57,7 +57,9 @@ class AdaptiveLikelihood:
     def __init__(self, table: PatternTable, spec: Specification, points, log_base):
         self.table, self.spec = table, spec
         self.points, self.log_base = points, log_base
-        self.centre = self.factor = None
+        n, n_dims = table.n_patterns, spec.n_dims
+        self.centre, self.factor = np.zeros((n, n_dims)), np.empty((n, n_dims, n_dims))
+        self._placed = False
         self.n_evaluations = 0
         self._last: _Expectation | None = None
 
@@ -67,7 +69,7 @@ class AdaptiveLikelihood:
         First at modes; these are off centre for skewed posteriors, so then at mean and
         covariance. Nodes that are near already only take the second step, twice.
         """
-        if self.centre is None:
+        if not self._placed:
             self._start_at_modes(free)
             self._move_to_moments(free)
         else:
@@ -76,14 +78,13 @@ class AdaptiveLikelihood:
 
     def _start_at_modes(self, free):
         likelihood = AbilityLikelihood(self.spec, self.spec.expand(free), self.table)
-        n, n_dims = self.table.n_patterns, self.spec.n_dims
-        self.centre, self.factor = np.zeros((n, n_dims)), np.empty((n, n_dims, n_dims))
         for rows in self._chunks():
             modes = posterior_modes(likelihood, rows)
             _, information = likelihood.derivatives(modes, rows, expected=True)
             covariance = np.linalg.inv(information + likelihood.precision)
             self.centre[rows] = modes
             self.factor[rows] = np.linalg.cholesky(covariance)
+        self._placed = True
 
     def _move_to_moments(self, free):
         mean, covariance, _ = self.moments(free)

@@ -1,13 +1,19 @@
 """What a solver is and what it returns."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.priors import GroupPrior
+
+if TYPE_CHECKING:
+    from sklearn_mirt.solvers.sharded import ShardedAbilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +50,7 @@ class SolverResult:
     Parameters
     ----------
     items : ItemParameters
-    abilities : Abilities
+    abilities : Abilities, or ShardedAbilities of a fit of shards
     prior : GroupPrior
         Learned prior of the items.
     trace : ndarray of shape (n_iter,)
@@ -53,7 +59,7 @@ class SolverResult:
     """
 
     items: ItemParameters
-    abilities: Abilities
+    abilities: Abilities | ShardedAbilities
     prior: GroupPrior
     trace: np.ndarray
     converged: bool

@@ -169,7 +169,7 @@ def _guessing(model, n_items):
 
 def _with_known_guessing(models, guessing, items):
     """Give two-category items of positive known guessing a model that has a floor."""
-    known = {}
+    known: dict[int, ThreePL] = {}
     out = []
     for j, (model, g) in enumerate(zip(models, guessing, strict=True)):
         floor = not np.isnan(g) and g > 0

@@ -133,7 +133,7 @@ class ExactFit:
 
     def likelihood_of(self, table):
         """Return the marginal likelihood of a pattern table on this fit's nodes."""
-        if self.adaptive:
+        if self.rule is not None:
             likelihood = AdaptiveLikelihood(table, self.spec, *self.rule)
             likelihood.prepare(self.free)
             return likelihood

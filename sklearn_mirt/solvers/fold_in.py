@@ -78,8 +78,8 @@ class _FoldIn:
     def task(self, mean, covariance):
         carry = np.eye(mean.shape[1] + 1)
         dtype = self.items.second.dtype
-        tables = AbilityTables.of(mean, covariance, carry, self.kernels, dtype)
-        return ItemTask(*tables, carry, self.floor)
+        here, owed = AbilityTables.of(mean, covariance, carry, self.kernels, dtype)
+        return ItemTask(here, owed, carry, self.floor)
 
     def run(self, runner):
         d = len(self.prior_covariance)

@@ -133,8 +133,9 @@ class FixedNodeLikelihood:
 
     def _projection(self, log_tables):
         """Return the matrices that turn indicators and mask into log-likelihoods."""
-        odds = [table[:, 1:] - table[:, :1] for table in log_tables]
-        odds = np.concatenate([o.reshape(-1, o.shape[2]) for o in odds])
+        odds = np.concatenate(
+            [(t[:, 1:] - t[:, :1]).reshape(-1, t.shape[2]) for t in log_tables]
+        )
         base = np.concatenate([table[:, 0] for table in log_tables])
         return odds, base
 
@@ -238,7 +239,7 @@ class FixedNodeLikelihood:
     def _design(self):
         table = self.table
         parts = [table.indicators, np.ones((table.n_patterns, 1))]
-        if not table.complete:
+        if table.mask is not None:
             parts.insert(1, table.mask)
         return self.kernels.asarray(np.ascontiguousarray(np.concatenate(parts, 1)))
 

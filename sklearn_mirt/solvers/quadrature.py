@@ -360,11 +360,11 @@ class _Problem:
         )
         nodes.check_memory(needed, settings.max_memory, n_points, n_dims)
         if settings.nodes == "gauss-hermite":
-            grid = nodes.gauss_hermite_nodes(n_dims, n_points)
+            grid, log_base = nodes.gauss_hermite_nodes(n_dims, n_points)
         else:
-            grid = nodes.grid_nodes(n_dims, n_points, limit)
+            grid, log_base = nodes.grid_nodes(n_dims, n_points, limit)
         kernels = get_kernels(settings.device)
-        return FixedNodeLikelihood(table, spec, *grid, kernels)
+        return FixedNodeLikelihood(table, spec, grid, log_base, kernels)
 
     def _wants_information(self, likelihood) -> bool:
         """Whether to compute the observed information: asked for, or a cheap polish."""

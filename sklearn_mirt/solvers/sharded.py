@@ -305,15 +305,11 @@ class ShardedFit(_Fit):
     def _update_items(self, state, sums):
         precision, linear = state.prior.canonical()
         task = ItemTask(
-            None,
-            None,
-            None,
-            None,
-            precision,
-            linear,
-            self.design.groups,
-            self.observed,
-            self.design.positive_slopes,
+            prior_precision=precision,
+            prior_linear=linear,
+            groups=self.design.groups,
+            observed=self.observed,
+            nonnegative=self.design.positive_slopes,
         )
         items = ItemState(np.empty_like(sums.linear), np.empty_like(sums.moment))
         everything = slice(0, len(sums.linear))

@@ -236,7 +236,7 @@ class _Fit:
             bound = self._pass(loop.learn_prior)
             if n_iter == 0:
                 continue  # nothing learned yet
-            if before.jumped:  # no bound to compare yet
+            if loop.jumps is not None and before.jumped:  # no bound to compare yet
                 loop.jumps.touch_down(self.state)
                 continue
             if self.trace and bound < self.trace[-1]:
@@ -255,7 +255,7 @@ class _Fit:
                 break
             if loop.jumps is not None and n_iter >= self.plain_passes:
                 self.state = loop.jumps.propose(self.state)
-        if self.state.jumped:
+        if loop.jumps is not None and self.state.jumped:
             self.state = loop.jumps.undo()
         bound = self._evaluate()
         if self.trace and bound < self.trace[-1]:
