@@ -1,5 +1,7 @@
 """Kernels: against plain numpy, against other solvers, dense against sparse."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from scipy.optimize import lsq_linear, nnls
 from scipy.sparse import csr_matrix
 
 from sklearn_mirt.cells import DenseBlock, SparseBlock
-from sklearn_mirt.kernels import blocks, get_kernels, packing
+from sklearn_mirt.kernels import blocks, cpu, get_kernels, packing
 from sklearn_mirt.kernels.gpu import ArrayKernels
 from sklearn_mirt.kernels.solves_cpu import solve_gaussian, solve_nonnegative
 
@@ -384,13 +386,40 @@ FUNCTIONS = pytest.mark.parametrize("function", [sweep, sums])
 @FLOORS
 @FUNCTIONS
 @pytest.mark.parametrize("kernels", [NumpyKernels(), ArrayKernels(np, csr_matrix)])
-def test_compiled_and_array_kernels_agree(kernels, function, weighted, floored):
+@pytest.mark.parametrize("fuse_from", [0, np.inf])
+def test_compiled_and_array_kernels_agree(
+    kernels, function, weighted, floored, fuse_from, monkeypatch
+):
+    monkeypatch.setattr(cpu.CpuKernels, "fuse_from", fuse_from)
     block, items, task = problem(weighted, floored)
     one, after = function(block, items, task, CPU)
     two, twin = function(block, items, task, kernels)
     assert_same_sums(one, two)
     assert_allclose(after.mean, twin.mean, rtol=1e-8)
     assert_allclose(after.second, twin.second, rtol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_tiles_make_no_difference(dtype, monkeypatch):
+    """A fused half pass goes through its rows by tiles; the last is a smaller one."""
+    monkeypatch.setattr(cpu.CpuKernels, "fuse_from", 0)
+    block, items, task = problem(False, False)
+    assert len(block.scores) == 12
+    abilities = blocks.AbilityTables(
+        *(part.astype(dtype) for part in vars(task.abilities).values())
+    )
+    task = replace(task, abilities=abilities, owed=abilities)
+    items = blocks.ItemState(items.mean, items.second.astype(dtype))
+    whole, after = sweep(block, items, task, CPU)
+    monkeypatch.setattr(cpu, "_TILE_ROWS", 5)
+    monkeypatch.setattr(cpu, "_TILE_CELLS", 1)
+    tiled, twin = sweep(block, items, task, CPU)
+    assert_allclose(after.mean, twin.mean, rtol=1e-5)
+    for name in ("bound", "moment", "linear"):
+        rtol = 1e-12 if dtype == np.float64 else 1e-5
+        assert_allclose(
+            getattr(whole, name), getattr(tiled, name), rtol=rtol, atol=1e-5
+        )
 
 
 @CASES

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn_mirt import MIRTTransformer, ResponseData
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.exceptions import ResponseDataWarning
+from sklearn_mirt.kernels.cpu import CpuKernels
 from sklearn_mirt.prediction import expected_scores
 from sklearn_mirt.solvers.base import ItemDesign
 from sklearn_mirt.solvers.fold_in import fold_in
@@ -232,13 +233,16 @@ def test_slopes_stay_positive_where_asked_and_the_bound_rises(guessing):
 # ------------------------------------------------------------- same result, other way
 
 
-def test_any_number_of_threads_gives_the_same_bytes():
+@pytest.mark.parametrize("fuse_from", [0, np.inf])
+def test_any_number_of_threads_gives_the_same_bytes(fuse_from, monkeypatch):
+    monkeypatch.setattr(CpuKernels, "block_cells", 2**14)
+    monkeypatch.setattr(CpuKernels, "fuse_from", fuse_from)
     X = make_responses(150, 2500, 2, missing=0.1, random_state=0).responses
     for data in (
         ResponseData.from_wide(X),
         as_sparse(X, ~np.isnan(X)),
     ):
-        assert len(data.blocks()) > 2
+        assert len(data.blocks(2**14)) > 2
         fits = [
             solve(data, 2, design_of(data.n_items), 7, n_jobs=n, dtype="float32")
             for n in (1, 2, 3, 7)

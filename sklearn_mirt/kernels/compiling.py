@@ -31,3 +31,9 @@ def _unless_full(save):
             save(*args)
 
     return save_if_possible
+
+
+def jit_inside(function):
+    """Compile what only compiled functions call: there is no wrapper for Python."""
+    no_wrapper = dict(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return jit(function, _OPTIONS | no_wrapper)

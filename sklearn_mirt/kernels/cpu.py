@@ -9,7 +9,7 @@ import threading
 
 import numpy as np
 
-from sklearn_mirt.kernels.compiling import jit
+from sklearn_mirt.kernels.compiling import jit, jit_inside
 from sklearn_mirt.kernels.solves_cpu import (
     second_moments,
     solve_batch,
@@ -23,6 +23,7 @@ class CpuKernels:
     xp = np
     block_cells = 2**20  # Python is called seldom
     least_blocks = 16  # that threads share
+    fuse_from = 2**16
 
     def __init__(self):
         self._of_thread = threading.local()
@@ -42,8 +43,8 @@ class CpuKernels:
         return held[name][:size].reshape(shape)
 
     def asarray(self, array, dtype=None):
-        """Return the array on the device, as it is or cast."""
-        return np.asarray(array, dtype=dtype)
+        """Return the array, cast; in one order, or products compile for each."""
+        return np.asarray(array, dtype=dtype, order="C")
 
     def to_host(self, array):
         """Return the array as a numpy array on the host."""
@@ -151,10 +152,12 @@ class CpuKernels:
         """Whether the next two methods do for these cells: dense, every weight 1.
 
         They are a half pass each in one compiled call: threads that meet at Python's
-        lock for every product would spend a third of their time waiting.
+        lock for every product would spend a third of their time waiting. Few cells are
+        not worth the seconds that they take to compile.
         """
         plain = cells.dense and cells.weights is None
-        return plain and cells.scores.flags.c_contiguous
+        large = cells.scores.size >= self.fuse_from
+        return plain and large and cells.scores.flags.c_contiguous
 
     def plain_item_sums(self, scores, second, owed, abilities):
         """Return the two sums by item, and the bound but for kappa . eta."""
@@ -169,7 +172,7 @@ class CpuKernels:
     def plain_ability_sums(self, scores, items, abilities):
         """Return the two sums by respondent, given the items."""
         dtype = abilities.first.dtype
-        first, m = items.mean.astype(dtype), scores.shape[1]
+        first, m = items.mean.astype(dtype, order="C"), scores.shape[1]
         moment, linear = (
             np.zeros((m, items.second.shape[1])),
             np.zeros((m, first.shape[1])),
@@ -254,7 +257,7 @@ def _long_rows(cells, scores, weights):
     return (*tiles, None) if weights is None else tiles
 
 
-@jit
+@jit_inside
 def _one_minus_exp(c, out, powers, bits, taylor, numbers):
     """Write 1 - exp(-c) of a row to `out`; `bits` is an integer view of `powers`."""
     magic, bias, inverse, largest = numbers[0], numbers[1], numbers[2], numbers[3]
@@ -296,7 +299,7 @@ def _one_minus_exp(c, out, powers, bits, taylor, numbers):
         out[i] = (one - s) + s * (r * p)
 
 
-@jit
+@jit_inside
 def _flush(half, product):
     """Return -sum(half + log(product)) and start both rows anew."""
     total = 0.0
@@ -366,7 +369,7 @@ def _weighted_terms(
     return total.sum()
 
 
-@jit
+@jit_inside
 def _artanh(t, square, out):
     """Write t + t^3 / 3 + ... of a row to `out`; t is at most 1 / 3."""
     one = t.dtype.type(1)
@@ -430,7 +433,7 @@ def _knowing(logit, scores, weights, floor, out):
     return bound
 
 
-@jit
+@jit_inside
 def _multiply(a, b, out):
     np.dot(a, b, out)  # BLAS; by itself, to be compiled once for each layout
 
@@ -443,7 +446,10 @@ def _plain_item_sums(
     for a in range(0, scores.shape[0], rows):
         b = min(a + rows, scores.shape[0])
         weights, centred = omega[: b - a], kappa[: b - a]
-        bound += _weigh(scores[a:b], items[a:b], owed, weights, centred, space, True)
+        _multiply(items[a:b], owed, weights)
+        row = scores[a:b].reshape(1, weights.size)
+        bound += _terms(weights.reshape(1, weights.size), row, *space, True)
+        _centre(row, centred.reshape(1, weights.size))
         _multiply(centred, first, linear[a:b])
         _multiply(weights, second, precision[a:b])
     return bound
@@ -459,23 +465,17 @@ def _plain_ability_sums(
     for a in range(0, scores.shape[0], rows):
         b = min(a + rows, scores.shape[0])
         weights, centred = omega[: b - a], kappa[: b - a]
-        _weigh(scores[a:b], items[a:b], doubled, weights, centred, space, False)
+        _multiply(items[a:b], doubled, weights)
+        row = scores[a:b].reshape(1, weights.size)
+        _terms(weights.reshape(1, weights.size), row, *space, False)
+        _centre(row, centred.reshape(1, weights.size))
         _multiply(weights.T, items[a:b], moment_here)
         _multiply(centred.T, first[a:b], linear_here)
         _add(moment_here, moment)
         _add(linear_here, linear)
 
 
-@jit
-def _weigh(scores, items, doubled, omega, kappa, space, with_bound):
-    """Write omega and kappa of a tile; return its bound."""
-    _multiply(items, doubled, omega)
-    cells, row = omega.reshape(1, omega.size), scores.reshape(1, scores.size)
-    _centre(row, kappa.reshape(1, kappa.size))
-    return _terms(cells, row, *space, with_bound)
-
-
-@jit
+@jit_inside
 def _add(part, total):
     for i in range(part.shape[0]):
         for q in range(part.shape[1]):

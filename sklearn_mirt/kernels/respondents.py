@@ -79,7 +79,7 @@ class ShardTask:
         second = packing.outer(self.mean) + self.covariance
         doubled = second * packing.multiplicity(self.mean.shape[1])
         parts = self.mean, second, doubled
-        return AbilityTables(*(part.astype(self.dtype) for part in parts))
+        return AbilityTables(*(part.astype(self.dtype, order="C") for part in parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +215,7 @@ def _answered(block):
 def _rows(state, dtype):
     """Moments of (theta, 1) as the products take them."""
     first, second = packing.moments_with_one(state.mean, state.covariance)
-    return ItemState(first, second.astype(dtype))
+    return ItemState(first, second.astype(dtype, order="C"))
 
 
 def _sweep(cells, state, task, kernels):

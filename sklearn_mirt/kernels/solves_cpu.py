@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from sklearn_mirt.kernels.compiling import jit
+from sklearn_mirt.kernels.compiling import jit, jit_inside
 
 
 def solve_gaussian(precision, linear):
@@ -43,14 +43,14 @@ def solve_nonnegative(precision, linear, start):
 _LANES = 32
 
 
-@jit
+@jit_inside
 def _add_product(out, o, a, p, b, q, sign):
     """Add sign a[p] b[q] to the row out[o]."""
     for lane in range(out.shape[1]):  # rows as views would take seconds to compile
         out[o, lane] += sign * a[p, lane] * b[q, lane]
 
 
-@jit
+@jit_inside
 def _load(rows, more, groups, start, stop, lanes):
     """Write rows[j] + more[groups[j]] to the lanes."""
     for j in range(start, stop):
@@ -61,14 +61,14 @@ def _load(rows, more, groups, start, stop, lanes):
             lanes[e, lane] = lanes[e, 0]
 
 
-@jit
+@jit_inside
 def _store(lanes, start, stop, rows):
     for j in range(start, stop):
         for e in range(rows.shape[1]):
             rows[j, e] = lanes[e, j - start]
 
 
-@jit
+@jit_inside
 def _factor(low, inverse_diagonal, product):
     """Cholesky factors of packed matrices in place; 1 / diagonal and its product."""
     n_lanes = low.shape[1]
@@ -90,7 +90,7 @@ def _factor(low, inverse_diagonal, product):
             product[lane] *= diagonal
 
 
-@jit
+@jit_inside
 def _invert_factor(low, inverse_diagonal, inverse):
     """Inverse of packed lower triangular matrices."""
     n_lanes = low.shape[1]
@@ -108,7 +108,7 @@ def _invert_factor(low, inverse_diagonal, inverse):
                 inverse[row + q, lane] *= inverse_diagonal[p, lane]
 
 
-@jit
+@jit_inside
 def _square_inverse(inverse, k, out):
     """Write inverse' inverse, packed."""
     for p in range(k):
@@ -121,15 +121,14 @@ def _square_inverse(inverse, k, out):
                 _add_product(out, entry, inverse, row + p, inverse, row + q, 1.0)
 
 
-@jit
+@jit_inside
 def _times(matrix, vector, out):
     """Write packed symmetric matrix times vector."""
     for p in range(vector.shape[0]):
         for lane in range(out.shape[1]):
             out[p, lane] = 0.0
         for q in range(vector.shape[0]):
-            high, low = max(p, q), min(p, q)
-            entry = high * (high + 1) // 2 + low
+            entry = p * (p + 1) // 2 + q if q <= p else q * (q + 1) // 2 + p
             _add_product(out, p, matrix, entry, vector, q, 1.0)
 
 
