@@ -136,14 +136,26 @@ def test_kernels_read_read_only_memory():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_knowing_scores_share_right_answers_with_luck(weighted):
+@pytest.mark.parametrize("layout", ["rows", "columns", "strided"])
+@pytest.mark.parametrize("n", [30, 1500])
+def test_knowing_scores_share_right_answers_with_luck(weighted, layout, n):
     rng = np.random.default_rng(0)
-    logit = 3 * rng.standard_normal((4, 30))
-    scores = rng.choice([-1, 0, 0.5, 1], (4, 30)).astype(np.float32)
-    floor = np.broadcast_to(np.array([[0.0], [0.1], [0.25], [0.5]]), (4, 30))
-    weights = rng.random((4, 30)).astype(np.float32) if weighted else None
-    out = np.empty((4, 30))
+    logit = 3 * rng.standard_normal((4, n))
+    logit[:, :4] = [-800, 800, -40, 40]  # out of the range of exp, and of 1 + exp
+    scores = rng.choice([-1, 0, 0.5, 1], (4, n)).astype(np.float32)
+    floors = np.array([[0.0], [0.1], [0.25], [0.5]])
+    if layout == "columns":
+        floors = np.resize(floors, (1, n))
+    floor = np.broadcast_to(floors, (4, n))
+    weights = rng.random((4, n)).astype(np.float32) if weighted else None
+    out = np.empty((4, n))
+    if layout == "strided":
+        out = np.empty((4, 2 * n))[:, :n]
     bound = CPU.knowing_scores(logit, scores, weights, floor, out)
+    kappa = out.copy()
+    assert CPU.knowing_scores(logit, scores, weights, floor, out, False) == 0
+    assert_array_equal(out, kappa)
+    logit = np.clip(logit, -27, 27)  # beyond, the formulas below overflow
     w = 1.0 if weights is None else weights
     # the posterior that a right answer was known: s p / (s p + (1 - s) ... ) by Bayes
     p = 1 / (1 + np.exp(-logit))
@@ -293,7 +305,7 @@ class NumpyKernels:
         out[...] = np.where(scores >= 0, w * (scores - 0.5), 0.0)
         return out
 
-    def knowing_scores(self, logit, scores, weights, floor, out):
+    def knowing_scores(self, logit, scores, weights, floor, out, with_bound=True):
         w = np.ones(scores.shape) if weights is None else weights
         s = np.where(floor > 0, 1 / (1 + floor * np.exp(-logit)), 1.0)
         s = np.where(floor > 0, np.clip(s, 1e-12, 1 - 1e-12), s)

@@ -227,15 +227,29 @@ def weigh_cells(cells, items, abilities, kernels, with_bound=True):
     return omega, kernels.cell_terms(omega, cells.scores, cells.weights, with_bound)
 
 
-def centre_cells(cells, items, abilities, floor, kernels):
+def share_knowing(logit, floor, xp):
+    """Return the probability that a right answer was known, and what it is worth.
+
+    s = e^eta / (e^eta + g), and the log-prior and entropy of this share in the bound,
+    log(1 + g e^-eta) + (1 - s) eta, which is 0 where g is 0.
+    """
+    size = xp.abs(logit)
+    small, likely = xp.exp(-xp.minimum(size, 700.0)), logit >= 0
+    total = xp.where(likely, 1 + floor * small, small + floor)
+    known = xp.where(likely, 1.0, small) / total
+    gain = xp.log(total) + size * xp.where(likely, 1 - known, known)
+    return known, xp.where(floor > 0, gain, 0.0)
+
+
+def centre_cells(cells, items, abilities, floor, kernels, with_bound=True):
     """Return kappa and its part of the bound, kappa . eta left out."""
     kappa = kernels.space("kappa", cells.shape, abilities.first.dtype)
     if floor is None:
         return kernels.centred_scores(cells.scores, cells.weights, kappa), 0.0
     logit = cells.square(items.mean.astype(kappa.dtype), abilities.first, "logit")
     floor = cells.spread(floor, kernels)
-    bound = kernels.knowing_scores(logit, cells.scores, cells.weights, floor, kappa)
-    return kappa, bound
+    given = logit, cells.scores, cells.weights, floor, kappa, with_bound
+    return kappa, kernels.knowing_scores(*given)
 
 
 def sweep(block, before, after, task, kernels):
@@ -286,7 +300,7 @@ def column_sums(cells, kappa, items, floor, abilities, kernels):
         return kernels.plain_ability_sums(cells.scores, items, abilities)
     omega, _ = weigh_cells(cells, items, abilities, kernels, with_bound=False)
     if floor is not None:
-        kappa, _ = centre_cells(cells, items, abilities, floor, kernels)
+        kappa, _ = centre_cells(cells, items, abilities, floor, kernels, False)
     return sums_by_respondent(cells, omega, kappa, items)
 
 
@@ -333,10 +347,8 @@ def bound_by_respondent(block, items, task, kernels):
         knows, extra = right, 0.0
     else:
         floor = cells.spread(floor, kernels)
-        share = xp.clip(1 / (1 + floor * xp.exp(-eta)), 1e-12, 1 - 1e-12)
-        lucky = (1 - share) * xp.log(xp.maximum(floor, 1e-300))
-        entropy = -share * xp.log(share) - (1 - share) * xp.log1p(-share)
-        knows = right * share
-        extra = right * (lucky + entropy) + (1 - right) * xp.log1p(-floor)
+        known, gain = share_knowing(eta, floor, xp)
+        knows = right * known
+        extra = right * gain + (1 - right) * xp.log1p(-floor)
     bound = weight * ((knows - 0.5) * eta - c / 2 - xp.log1p(xp.exp(-c)) + extra)
     return cells.sum_by_respondent(bound, xp.ones((len(items.mean), 1)))[:, 0]

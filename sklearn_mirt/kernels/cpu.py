@@ -93,16 +93,16 @@ class CpuKernels:
             rate, inverse = rate[:, :1], inverse[:, :1]
         _standardise(scores, rate, inverse, out)
 
-    def knowing_scores(self, logit, scores, weights, floor, out):
+    def knowing_scores(self, logit, scores, weights, floor, out, with_bound=True):
         """Write kappa with each right answer shared between knowing and guessing.
 
         Parameters
         ----------
         logit : ndarray of shape (n, m)
             E[eta].
-        scores, weights : as in :meth:`cell_terms`
+        scores, weights, with_bound : as in :meth:`cell_terms`
         floor : ndarray of shape (n, m)
-            Guessing floor of the item of each cell.
+            Guessing floor of the item of each cell; it may be broadcast along a row.
         out : ndarray of shape (n, m)
             Overwritten with w (y s - 1/2), s = e^eta / (e^eta + g) the probability that
             a right answer was known.
@@ -110,11 +110,23 @@ class CpuKernels:
         Returns
         -------
         bound : float
-            Sum of w [y (log-prior and entropy of the share) + (1 - y) log(1 - g)].
+            Sum of w [y (log-prior and entropy of the share) + (1 - y) log(1 - g)]; the
+            bracket of y is log(1 + g e^-eta) + (1 - s) eta, 0 where g is 0.
         """
-        if weights is None:
-            weights = np.broadcast_to(np.float32(1), scores.shape)
-        return _knowing(logit, scores, weights, floor, out)
+        if floor.strides[1] == 0 and out.shape[1] >= _CHUNK:
+            floor = floor[:, :1]
+        else:
+            floor = np.ascontiguousarray(floor, dtype=out.dtype)
+        tiles = [logit, scores, floor, out] + ([] if weights is None else [weights])
+        if floor.shape == out.shape and all(t.flags.c_contiguous for t in tiles):
+            tiles = [t.reshape(1, -1) for t in tiles]  # short loops cost more
+        logit, scores, floor, out, *weights = tiles
+        weights = weights[0] if weights else np.ones((len(scores), 1), np.float32)
+        taylor, numbers, integer = _CONSTANTS[out.dtype]
+        scratch = np.empty((9, _CHUNK), out.dtype)
+        bits, root = scratch[2].view(integer), numbers[12:].view(integer)
+        given = logit, scores, weights, floor, out
+        return _knowing(*given, taylor, numbers, scratch, bits, root, with_bound)
 
     def update_items(self, precision, linear, task, here, items):
         """Update the posterior of the items of a block given the abilities.
@@ -232,6 +244,7 @@ def _make_constants(dtype, integer, mantissa, bias, largest):
     high = float(np.float32(math.log(2)))  # exact products with small integers
     numbers = [1.5 * 2.0**mantissa, bias, 1 / math.log(2), largest]
     numbers += [high, math.log(2) - high, 1e-12, 0.0, 0.5, 1.0, 2.0, mantissa]
+    numbers += [math.sqrt(0.5)]
     return np.array(taylor, dtype), np.array(numbers, dtype), integer
 
 
@@ -259,7 +272,7 @@ def _long_rows(cells, scores, weights):
 
 @jit_inside
 def _one_minus_exp(c, out, powers, bits, taylor, numbers):
-    """Write 1 - exp(-c) of a row to `out`; `bits` is an integer view of `powers`."""
+    """Write 1 - exp(-c) of a row to `out` and exp(-c) to `powers`, viewed by `bits`."""
     magic, bias, inverse, largest = numbers[0], numbers[1], numbers[2], numbers[3]
     high, low, one, shift = numbers[4], numbers[5], numbers[9], int(numbers[11])
     t0, t1, t2, t3, t4, t5 = (
@@ -295,8 +308,9 @@ def _one_minus_exp(c, out, powers, bits, taylor, numbers):
         p = p * r + t2
         p = p * r + t1
         p = p * r + t0
-        s = powers[i]
-        out[i] = (one - s) + s * (r * p)
+        s, u = powers[i], r * p
+        out[i] = (one - s) + s * u
+        powers[i] = s - s * u
 
 
 @jit_inside
@@ -413,24 +427,67 @@ def _weighted_centre(scores, weights, out):
                 out[j, i] = 0
 
 
+@jit_inside
+def _log(x, bits, exponent, square, numbers, root, out):
+    """Write log(x) of a row to `out`; x, whose bits `bits` views, is overwritten.
+
+    x = 2^k m with m from sqrt(1/2) to sqrt(2), and log m = 2 artanh((m - 1) / (m + 1)).
+    """
+    high, low, one, two = numbers[4], numbers[5], numbers[9], numbers[10]
+    shift = int(numbers[11])
+    for i in range(x.shape[0]):
+        k = (bits[i] - root[0]) >> shift
+        bits[i] -= k << shift
+        exponent[i] = k
+    for i in range(x.shape[0]):
+        x[i] = (x[i] - one) / (x[i] + one)
+    _artanh(x, square, out)
+    for i in range(x.shape[0]):
+        out[i] = exponent[i] * high + (two * out[i] + exponent[i] * low)
+
+
 @jit
-def _knowing(logit, scores, weights, floor, out):
-    bound = 0.0
+def _knowing(
+    logit, scores, weights, floor, out, taylor, numbers, scratch, bits, root, with_bound
+):
+    zero, half, one = numbers[7], numbers[8], numbers[9]
+    total = np.zeros(_CHUNK)
     for j in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            y, w, g = scores[j, i], weights[j, i], floor[j, i]
-            if y < 0:
-                out[j, i] = 0
-                continue
-            share = 1.0
-            if g > 0:
-                share = 1 / (1 + g * math.exp(-logit[j, i]))
-                share = min(max(share, 1e-12), 1 - 1e-12)
-                lucky = (1 - share) * math.log(g)
-                entropy = -share * math.log(share) - (1 - share) * math.log1p(-share)
-                bound += w * (y * (lucky + entropy) + (1 - y) * math.log1p(-g))
-            out[j, i] = w * (y * share - 0.5)
-    return bound
+        for start in range(0, out.shape[1], _CHUNK):
+            eta = logit[j, start : start + _CHUNK]
+            kappa = out[j, start : start + _CHUNK]
+            n = kappa.shape[0]
+            c, a, e = scratch[0, :n], scratch[1, :n], scratch[2, :n]
+            g, y, w = scratch[3, :n], scratch[4, :n], scratch[5, :n]
+            cost, u, v = scratch[6, :n], scratch[7, :n], scratch[8, :n]
+            for i in range(n):  # rows of one type and stride: what follows is packed
+                g[i] = floor[j, 0] if floor.shape[1] == 1 else floor[j, start + i]
+                y[i] = scores[j, start + i]
+                w[i] = weights[j, 0] if weights.shape[1] == 1 else weights[j, start + i]
+                w[i] = w[i] if y[i] >= zero else zero
+                c[i] = abs(eta[i])
+            _one_minus_exp(c, a, e, bits[:n], taylor, numbers)
+            for i in range(
+                n
+            ):  # share = top / (top + g bottom), none of which overflows
+                top = one if eta[i] >= zero else e[i]
+                bottom = e[i] if eta[i] >= zero else one
+                a[i] = top + g[i] * bottom
+                known = top / a[i]
+                cost[i] = c[i] * (one - known if eta[i] >= zero else known)
+                kappa[i] = w[i] * (y[i] * known - half)
+            if with_bound:
+                for i in range(n):
+                    e[i] = a[i]
+                _log(e, bits[:n], u, v, numbers, root, a)
+                for i in range(n):
+                    gain = a[i] + cost[i] if g[i] > zero else zero
+                    total[i] += w[i] * (y[i] * gain)
+                    e[i] = one - g[i]
+                _log(e, bits[:n], u, v, numbers, root, a)
+                for i in range(n):
+                    total[i] += w[i] * ((one - y[i]) * a[i])
+    return total.sum()
 
 
 @jit_inside

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sklearn_mirt.kernels import packing
+from sklearn_mirt.kernels.blocks import share_knowing
 
 _DESCENT_STEPS = 200
 
@@ -86,17 +87,16 @@ class ArrayKernels:
         """Write (score - rate) times inverse of each cell, 0 where missing."""
         out[...] = self._weight(scores, None, out.dtype) * (scores - rate) * inverse
 
-    def knowing_scores(self, logit, scores, weights, floor, out):
+    def knowing_scores(self, logit, scores, weights, floor, out, with_bound=True):
         """Share right answers with guessing; see ``CpuKernels.knowing_scores``."""
         xp = self.xp
-        share = xp.clip(1 / (1 + floor * xp.exp(-logit)), 1e-12, 1 - 1e-12)
-        lucky = (1 - share) * xp.log(xp.maximum(floor, 1e-300))
-        entropy = -share * xp.log(share) - (1 - share) * xp.log1p(-share)
-        terms = scores * (lucky + entropy) + (1 - scores) * xp.log1p(-floor)
-        share = xp.where(floor > 0, share, 1.0)
+        known, gain = share_knowing(logit, floor, xp)
         weight = self._weight(scores, weights, np.float64)
-        out[...] = weight * (scores * share - 0.5)
-        return xp.where(floor > 0, weight * terms, 0.0).sum(dtype=np.float64)
+        out[...] = weight * (scores * known - 0.5)
+        if not with_bound:
+            return 0.0
+        terms = scores * gain + (1 - scores) * xp.log1p(-floor)
+        return (weight * terms).sum(dtype=np.float64)
 
     def _weight(self, scores, weights, dtype):
         seen = (scores >= 0).astype(dtype)
