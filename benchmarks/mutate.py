@@ -4,8 +4,8 @@ In the syntax tree of the module operators, numbers, truth values, texts (but fo
 of f-strings), `not`, conditions and `.T` are changed; opposite functions (min and max,
 any and all) change places; keyword arguments, decorators and statements are left out.
 For each change the tests run in a forked process, until the first that fails. A change
-that no test notices survives and is printed: it wants a test, or a reason why it changes
-nothing.
+that no test notices survives and is printed: it wants a test, or a reason why it
+changes nothing.
 
     python benchmarks/mutate.py items tests/test_items.py
     python benchmarks/mutate.py rotation tests/test_rotation.py --sample 60
@@ -198,11 +198,14 @@ def main():
     parser.add_argument("module", help="such as items or rotation")
     parser.add_argument("tests", nargs="+", help="files, or options of pytest")
     parser.add_argument("--sample", type=int, help="so many changes, drawn at random")
+    parser.add_argument("--line", type=int, action="append", help="this line alone")
     parser.add_argument("--seconds", type=int, default=300, help="for one change")
     options, more = parser.parse_known_args()
     module = importlib.import_module(f"sklearn_mirt.{options.module}")
     text = Path(module.__file__).read_text(encoding="utf-8")
     found = list(mutants(ast.parse(text)))
+    if options.line:
+        found = [change for change in found if change[0] in options.line]
     if options.sample is not None and options.sample < len(found):
         found = random.Random(0).sample(found, options.sample)
     tests = options.tests + more
