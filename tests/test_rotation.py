@@ -895,6 +895,13 @@ def test_a_reference_that_lacks_a_dimension_determines_no_oblique_rotation():
         align(items, abilities, items.slopes * [1.0, 0.0], method="oblique")
 
 
+def test_a_dimension_without_slopes_is_not_flipped():
+    items, abilities = make_fit(2)
+    flat = dataclasses.replace(items, slopes=items.slopes * [1.0, 0.0])
+    M = rotation.alignment_matrix(flat, abilities, items, method="permutation")
+    np.testing.assert_array_equal(M, np.eye(2))
+
+
 @pytest.mark.parametrize("method", ["target", "target_orthogonal"])
 def test_a_target_says_what_order_and_sign_are(method):
     items, abilities = make_fit(3)
