@@ -59,7 +59,7 @@ KERNEL_TESTS = $(addprefix tests/test_, kernels.py backends_agree.py baselines.p
 COVERED_TESTS = $(addprefix tests/test_, kernels.py data.py data_errors.py items.py \
 	metrics.py rotation.py scoring.py selection.py selection_checks.py variational.py \
 	quadrature.py quadrature_likelihood.py bifactor.py exact_estimators.py golden.py \
-	shards.py dask.py bad_input.py pitfalls.py torture.py uncommon_paths.py)
+	shards.py tall.py dask.py bad_input.py pitfalls.py torture.py uncommon_paths.py)
 COVERAGE = $(ONE_THREAD) $(BIN)/python -m coverage
 
 coverage: $(VENV)/.installed-test
