@@ -2,6 +2,7 @@
 #     make demo    fit the synthetic benchmark suite and write its audit to demo-audit/
 #     make test    run the tests
 #     make nightly   the properties with 1,000 random examples each (some minutes)
+#     make coverage  lines and branches that tests come past (some minutes)
 #     make plots   draw every display into docs/_build/plots/, to be looked at
 #     make docs    build the documentation into docs/_build/html/
 #     make links   ask every address that the documentation names (needs a network)
@@ -24,7 +25,7 @@ OLDEST_TESTS = $(addprefix tests/test_, data.py files.py bank.py tools.py proper
 # One thread per process: the tests already run in several processes.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test nightly test-oldest plots docs links lint pip-audit types clean
+.PHONY: help demo test nightly coverage test-oldest plots docs links lint pip-audit types clean
 
 help:
 	@sed -n 's/^#     //p' Makefile
@@ -51,6 +52,23 @@ test: $(VENV)/.installed-test
 nightly: $(VENV)/.installed-test
 	HYPOTHESIS_PROFILE=nightly $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) \
 		-m hypothesis $(PYTEST_ARGS)
+
+# Compiled code is not measured: the kernels run in Python, on what is small enough.
+KERNEL_TESTS = $(addprefix tests/test_, kernels.py backends_agree.py baselines.py \
+	quadrature_likelihood.py shards.py::test_a_shard_may_be_swept_in_blocks)
+COVERED_TESTS = $(addprefix tests/test_, kernels.py data.py data_errors.py items.py \
+	metrics.py rotation.py scoring.py selection.py selection_checks.py variational.py \
+	quadrature.py quadrature_likelihood.py bifactor.py exact_estimators.py golden.py \
+	shards.py tall.py dask.py bad_input.py pitfalls.py torture.py uncommon_paths.py)
+COVERAGE = $(ONE_THREAD) $(BIN)/python -m coverage
+
+coverage: $(VENV)/.installed-test
+	$(COVERAGE) erase
+	NUMBA_DISABLE_JIT=1 $(COVERAGE) run -m pytest -q --timeout 120 $(KERNEL_TESTS)
+	$(COVERAGE) run -m pytest -q --timeout 600 $(COVERED_TESTS)
+	$(COVERAGE) combine -q
+	$(COVERAGE) json -q -o .coverage.json
+	$(BIN)/python benchmarks/branches.py .coverage.json
 
 # Compiled code is kept apart: another numba would throw away that of this one.
 $(OLDEST)/.installed: pyproject.toml requirements/oldest.txt
@@ -87,5 +105,5 @@ types: $(VENV)/.installed-lint
 	$(BIN)/mypy
 
 clean:
-	rm -rf docs/_build docs/auto_examples docs/generated $(VENV) $(OLDEST) build dist demo-audit .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf docs/_build docs/auto_examples docs/generated $(VENV) $(OLDEST) build dist demo-audit .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -328,7 +328,7 @@ class HiddenCellScorer:
         keys = np.random.default_rng(self.random_state).random(observed.shape)
         keys[~observed] = np.inf
         order = np.argsort(keys, axis=1)
-        hidden = np.zeros_like(observed)
+        hidden = np.empty_like(observed)
         chosen = np.arange(observed.shape[1]) < n_hidden[:, None]
         np.put_along_axis(hidden, order, chosen, axis=1)
         return hidden

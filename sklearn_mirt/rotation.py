@@ -408,7 +408,7 @@ def _join(items, reference):
         twice = [item for item, n in Counter(ids).items() if n > 1]
         if twice:
             raise ValueError(f"item id {twice[0]!r} occurs more than once")
-    rows = np.array([j for j, item in enumerate(items.ids) if item in place], dtype=int)
+    rows = np.array([j for j, item in enumerate(items.ids) if item in place])
     if not len(rows):
         raise ValueError(
             "the two fits have no item id in common, so nothing joins them; ids start "

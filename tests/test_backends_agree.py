@@ -231,6 +231,15 @@ def test_cuda_without_a_device_is_refused_and_never_replaced(
         MIRTTransformer(device="cuda").fit(X)
 
 
+def test_a_device_that_answers_gets_kernels_of_its_arrays(monkeypatch):
+    modules = fake_cupy(1)
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    kernels = get_kernels("cuda")
+    assert isinstance(kernels, gpu.ArrayKernels)
+    assert kernels.xp is modules["cupy"]
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 def test_a_fit_on_the_device_is_used_without_it():

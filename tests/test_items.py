@@ -61,3 +61,9 @@ def test_some_items(items):
         assert_array_equal(part.guessing, [0, 0.25])
         assert_array_equal(part.covariances, items.covariances[[2, 0]])
     assert items.take(np.array([True, False, True])).ids.tolist() == ["a", "c"]
+
+
+def test_an_item_with_neither_slope_nor_intercept_has_no_difficulty(items):
+    flat = dataclasses.replace(items, intercepts=np.zeros(3))
+    with np.errstate(all="raise"):
+        assert_array_equal(flat.mdiff, [0, np.nan, 0])

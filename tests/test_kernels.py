@@ -1,7 +1,10 @@
 """Kernels: against plain numpy, against other solvers, dense against sparse."""
 
+import errno
+import pickle
 from dataclasses import replace
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +14,7 @@ from scipy.optimize import lsq_linear, nnls
 from scipy.sparse import csr_matrix
 
 from sklearn_mirt.cells import DenseBlock, SparseBlock
-from sklearn_mirt.kernels import blocks, cpu, get_kernels, packing
+from sklearn_mirt.kernels import blocks, compiling, cpu, get_kernels, packing
 from sklearn_mirt.kernels.gpu import ArrayKernels
 from sklearn_mirt.kernels.solves_cpu import solve_gaussian, solve_nonnegative
 
@@ -231,6 +234,22 @@ def test_solve_nonnegative_agrees_with_nnls_where_the_intercept_is_not_needed():
         root = np.linalg.cholesky(p[:2, :2])
         assert_allclose(x[:2], nnls(root.T, np.linalg.solve(root, b[:2]))[0], atol=1e-8)
         assert_allclose(x[2], b[2] / p[2, 2])
+
+
+def test_a_solve_too_slow_to_settle_ends_near_the_minimum():
+    r = 1 - 1e-7  # slopes creep along a valley, by under 1e-6 a sweep
+    full = np.array([[1.0, r, 0.0], [r, 1.0, 0.0], [0.0, 0.0, 2.0]])
+    best, start = np.array([2.0, 1.0, 0.5]), np.array([3.0, 0.5, 0.0])
+    linear = full @ best
+    found = solve_nonnegative(packing.pack(full[None]), linear[None], start[None])[0]
+
+    def value(x):
+        return 0.5 * x @ full @ x - linear @ x
+
+    assert np.abs(found - best).max() > 0.1  # it has not settled
+    assert value(start) - value(best) > 0.1
+    assert 0 <= value(found) - value(best) < 1e-6
+    assert_allclose(found[2], 0.5)
 
 
 # -------------------------------------------------------------------------- packing
@@ -494,6 +513,53 @@ def test_change_of_coordinates_moves_first_and_second_moments():
     assert_allclose(out.mean, items.mean @ task.carry.T)
     moved = task.carry @ packing.unpack(items.second) @ task.carry.T
     assert_allclose(packing.unpack(out.second), moved)
+
+
+def test_kernels_travel_without_the_memory_of_threads():
+    block, items, task = problem(False, False)
+    kernels = get_kernels("cpu")
+    here, _ = sweep(block, items, task, kernels)
+    sent = pickle.dumps(kernels)
+    assert len(sent) < 200
+    there, _ = sweep(block, items, task, pickle.loads(sent))
+    assert_same_sums(here, there)
+
+
+# ----------------------------------------------------------------------- compilation
+
+
+def function_without_a_file():
+    """A function that numba finds no place to cache for."""
+    names = {}
+    exec("def twice(x):\n    return 2 * x", names)
+    return names["twice"]
+
+
+def test_what_cannot_be_cached_is_compiled_all_the_same():
+    twice = compiling.jit(function_without_a_file())
+    assert twice(21) == 42
+    if not numba.config.DISABLE_JIT:
+        assert twice.signatures
+
+
+@pytest.mark.parametrize("disk", ["has room", "is full", "is on fire"])
+def test_saving_compiled_code_may_fail_for_want_of_room_alone(disk):
+    saved = []
+
+    def save(*what):
+        if disk == "is full":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        if disk == "is on fire":
+            raise ValueError("a fault of ours")
+        saved.extend(what)
+
+    save_if_possible = compiling._unless_full(save)
+    if disk == "is on fire":
+        with pytest.raises(ValueError, match="a fault of ours"):
+            save_if_possible("signature", "code")
+    else:
+        save_if_possible("signature", "code")
+    assert saved == (["signature", "code"] if disk == "has room" else [])
 
 
 def test_an_unknown_device_is_refused():

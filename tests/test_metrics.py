@@ -272,10 +272,12 @@ class TestMeanScoreRanks:
             assert np.isnan(metrics.mean_score_kendall([1, 1], [0.2, 0.3], ["a", "b"]))
 
     def test_respondents_are_needed(self):
-        with pytest.raises(ValueError, match="respondents must be given"):
+        with pytest.raises(ValueError, match="^respondents must be given"):
             metrics.mean_score_spearman([0, 1], [0.2, 0.3])
         with pytest.raises(ValueError, match="3 respondents given, y_true has 2"):
             metrics.mean_score_spearman([0, 1], [0.2, 0.3], ["a", "b", "c"])
+        with pytest.raises(ValueError, match="1 cells have no respondent id"):
+            metrics.mean_score_spearman([0, 1], [0.2, 0.3], ["a", None])
 
 
 class TestReport:
@@ -346,7 +348,25 @@ class TestReport:
         assert report.loc["Z"].drop(["n_cells", "n_respondents"]).isna().all()
         assert report.loc["macro mean", "mae"] == report.loc["X", "mae"]
 
+    def test_a_gap_anywhere_is_as_if_the_cell_were_not_there(self):
+        y = self.y.copy()
+        y[1] = np.nan
+        report = metrics.prediction_report(self.X, y, self.p, groups=self.groups)
+        kept = ~np.isnan(y)
+        without = metrics.prediction_report(
+            self.X[kept], y[kept], self.p[kept], groups=self.groups
+        )
+        pd.testing.assert_frame_equal(report, without)
+        assert report.loc["X", "mae"] == pytest.approx(
+            (0.1 + 0.4 + 0.1 + 0.2 + 0.5) / 5
+        )
+        assert report.index.name == "group"
+
     def test_errors(self):
+        no_name = self.X.copy()
+        no_name[3, 0] = None
+        with pytest.raises(ValueError, match="1 cells have no respondent id"):
+            metrics.prediction_report(no_name, self.y, self.p)
         with pytest.raises(
             ValueError, match=r"1 items have no group, such as \['z1'\]"
         ):
@@ -369,7 +389,10 @@ class TestCellScorers:
             ["neg_log_loss", "neg_brier", "neg_mae", "accuracy", "auc"]
             + ["spearman", "kendall"]
         )
-        assert metrics.get_scorer("auc") is metrics.auc_scorer
+        for name in metrics.get_scorer_names():
+            scorer = metrics.get_scorer(name)
+            assert getattr(metrics, f"{name}_scorer") is scorer
+            assert scorer.metric == name
         with pytest.raises(ValueError, match="Unknown metric 'auroc'; choose from"):
             metrics.get_scorer("auroc")
 
@@ -389,6 +412,26 @@ class TestCellScorers:
         assert metrics.neg_brier_scorer(
             model, X, y, sample_weight=half
         ) == pytest.approx(metrics.neg_brier_scorer(model, X[:120], y[:120]))
+
+    def test_ranks_are_those_of_respondents(self, cells):
+        X, y = cells
+        order = np.random.default_rng(0).permutation(len(y))
+        X, y = X[order], y[order]
+        prob = 0.5 * np.random.default_rng(1).random(len(y)) + 0.3 * y
+        model = _Known([0, 1], np.column_stack([1 - prob, prob]))
+        for scorer, function in (
+            (metrics.spearman_scorer, metrics.mean_score_spearman),
+            (metrics.kendall_scorer, metrics.mean_score_kendall),
+        ):
+            expected = function(y, prob, X[:, 0])
+            assert scorer(model, X, y) == expected
+            assert expected != pytest.approx(function(y, prob, X[:, 1]))
+
+    def test_scores_of_repeats_are_scores(self, cells):
+        X, y = cells
+        y = 0.25 + 0.5 * y
+        model = _Known([0, 1], np.full((240, 2), 0.5))
+        assert metrics.neg_mae_scorer(model, X, y) == -0.25
 
     def test_string_labels_go_through_classes(self, cells):
         X, y = cells
@@ -478,6 +521,12 @@ class TestHiddenCellScorer:
         expected[observed < 2] = 0
         assert_array_equal(hidden.sum(axis=1), expected)
 
+    def test_one_cell_of_each_row_is_always_shown(self, wide):
+        model = Peeker().fit(wide)
+        metrics.HiddenCellScorer("neg_mae", share=0.99)(model, wide)
+        shown = (~np.isnan(model.seen_)).sum(axis=1)
+        assert_array_equal(shown, np.minimum((~np.isnan(wide)).sum(axis=1), 1))
+
     def test_scores_only_the_hidden_cells(self, wide):
         model = Peeker().fit(wide)
         value = metrics.HiddenCellScorer("neg_brier")(model, wide)
@@ -497,13 +546,15 @@ class TestHiddenCellScorer:
         )
 
     def test_frames_stay_frames(self, wide):
-        frame = pd.DataFrame(wide, columns=[f"q{j}" for j in range(12)])
+        names = [f"q{j}" for j in range(12)], [f"m{i}" for i in range(30)]
+        frame = pd.DataFrame(wide, columns=names[0], index=names[1])
         nullable = frame.astype("Int64")
         model = Peeker().fit(wide)
         scorer = metrics.HiddenCellScorer("accuracy")
         expected = scorer(model, wide)
         assert scorer(model, frame) == expected
         assert list(model.seen_.columns) == list(frame.columns)
+        assert list(model.seen_.index) == list(frame.index)
         assert scorer(model, nullable) == expected
 
     @pytest.mark.parametrize("metric", metrics.get_scorer_names())
@@ -531,6 +582,8 @@ class TestHiddenCellScorer:
             pickle.dumps(metrics.HiddenCellScorer("auc", share=0.3, random_state=1))
         )
         assert repr(scorer) == "HiddenCellScorer('auc', share=0.3, random_state=1)"
+        plain = "HiddenCellScorer('neg_log_loss', share=0.2, random_state=0)"
+        assert repr(metrics.HiddenCellScorer()) == plain
         model = ColumnMeans().fit(wide)
         with pytest.raises(ValueError, match=r"share must be in \(0, 1\), got 1"):
             metrics.HiddenCellScorer(share=1)(model, wide)
@@ -686,6 +739,17 @@ class TestLabelsOfScorers:
             model = _Known(labels, [[0.9, 0.1], [0.2, 0.8]])
             assert metrics.accuracy_scorer(model, self.X, labels) == 1
             assert metrics.neg_mae_scorer(model, self.X, labels) == pytest.approx(-0.15)
+
+    @pytest.mark.parametrize("labels", [["yes"], [2], [0, 1, 2], ["a", "b", "c"], []])
+    def test_which_of_other_labels_are_right_is_not_guessed(self, labels):
+        model = _Known(labels, np.full((2, len(labels)), 0.5))
+        with pytest.raises(ValueError, match=r"classes wrong and right, got \["):
+            metrics.accuracy_scorer(model, self.X, labels[:1] * 2)
+
+    def test_a_gap_among_words_is_a_gap(self):
+        model = _Known(["no", "yes"], [[0.9, 0.1], [0.2, 0.8]])
+        target = ["no", float("nan")]
+        assert metrics.neg_mae_scorer(model, self.X, target) == pytest.approx(-0.1)
 
     @pytest.mark.parametrize("share", [0, 1, -0.1, 1.1])
     def test_a_share_is_more_than_nothing_and_less_than_all(self, share):

@@ -149,6 +149,31 @@ def test_log_likelihood_by_brute_force():
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
+def test_a_product_of_over_a_thousand_answers_does_not_overflow():
+    """Items without slopes are independent: the likelihood is a product."""
+    rng = np.random.default_rng(0)
+    n_items = 1100  # 2^1100 is beyond double precision
+    responses = rng.integers(0, 2, (3, n_items)) * 1.0
+    responses[0, 200:900] = np.nan
+    intercepts = 0.01 * rng.normal(size=n_items)
+    blocks = make_blocks([TwoPL()] * n_items, [2] * n_items, 1)
+    spec = build_specification(
+        blocks,
+        [np.column_stack([np.zeros(n_items), intercepts])],
+        [np.ones((n_items, 2), dtype=bool)],
+        LatentNormal(1),
+        [np.zeros((2, n_items, 2))],
+    )
+    table = collapse_patterns(responses, np.ones(3), blocks)
+    likelihood = AdaptiveLikelihood(table, spec, *gauss_hermite_nodes(1, 7))
+    free = spec.contract(spec.template)
+    likelihood.prepare(free)
+    assert likelihood._compiled
+    wanted = np.log(expit(np.where(responses == 1, intercepts, -intercepts)))
+    found = likelihood.evaluate(free).log_likelihood
+    np.testing.assert_allclose(found, wanted[~np.isnan(responses)].sum(), rtol=1e-12)
+
+
 def test_patterns_are_collapsed_with_their_weights():
     blocks = make_blocks([TwoPL()] * 2, [2] * 2, 1)
     responses = np.array([[1.0, np.nan], [0.0, 1.0], [1.0, np.nan], [1.0, 0.0]])

@@ -1,6 +1,7 @@
 """Rotation: probabilities stay, minima are minima, fits can be aligned."""
 
 import dataclasses
+import inspect
 import itertools
 import json
 import os
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_mirt import gradient_projection
+from sklearn_mirt import gradient_projection, rotation
 from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.items import ItemParameters
 from sklearn_mirt.rotation import (
@@ -202,6 +203,55 @@ def test_rotation_by_0_7_radians_by_hand():
 def test_apply_rotation_refuses_what_is_not_a_rotation(M):
     with pytest.raises(ValueError, match="invertible"):
         apply_rotation(*make_fit(2), M)
+
+
+def test_a_rotation_may_be_any_array_of_numbers():
+    fit = make_fit(2)
+    swap = np.array([[0, 1], [1, 0]])
+    assert_same_fit(
+        apply_rotation(*fit, swap.astype(object)), apply_rotation(*fit, swap), atol=0
+    )
+
+
+def test_covariances_stay_symmetric_to_the_last_bit():
+    M = random_oblique(np.random.default_rng(0), 3)
+    items, abilities = apply_rotation(*make_fit(3), M)
+    for matrices in (
+        items.covariances,
+        abilities.covariances,
+        abilities.prior_covariance,
+    ):
+        np.testing.assert_array_equal(matrices, np.swapaxes(matrices, -1, -2))
+
+
+def test_many_covariances_are_turned_block_by_block(monkeypatch):
+    fit = make_fit(2, n_items=7, n_respondents=7)
+    before = fit[0].covariances.copy()
+    M = np.array([[1.0, 0.4], [0.0, 1.2]])
+    both = np.array([[1.0, 0.0, 0.0], [0.4, 1.2, 0.0], [0.0, 0.0, 1.0]])
+    expected = both @ before @ both.T
+    monkeypatch.setattr(rotation, "_BLOCK", 2)
+    turned, people = apply_rotation(*fit, M)
+    np.testing.assert_allclose(turned.covariances, expected, atol=1e-15)
+    np.testing.assert_array_equal(fit[0].covariances, before)
+    inverse = np.linalg.inv(M)
+    np.testing.assert_allclose(
+        people.covariances, inverse @ fit[1].covariances @ inverse.T, atol=1e-15
+    )
+    turned, _ = apply_rotation(*fit, M, overwrite=True)
+    np.testing.assert_allclose(turned.covariances, expected, atol=1e-15)
+    assert turned.covariances is fit[0].covariances
+
+
+def test_a_rotation_in_place_needs_little_memory():
+    items, abilities = make_fit(2, n_items=200_000)
+    tracemalloc.start()
+    try:
+        apply_rotation(items, abilities, np.eye(2)[::-1], overwrite=True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < items.slopes.nbytes + items.covariances.nbytes / 4
 
 
 @pytest.mark.parametrize("method", ROTATION_METHODS)
@@ -466,6 +516,38 @@ def test_find_rotation_works_on_standardised_loadings():
     loadings = slopes / np.sqrt((slopes**2).sum(1, keepdims=True) + np.pi**2 / 3)
     expected = rotate_loadings(loadings, "oblimin")[1]
     np.testing.assert_array_equal(find_rotation(slopes, "oblimin"), expected)
+
+
+def test_options_of_find_rotation_are_those_of_rotate_loadings(monkeypatch):
+    def find(loadings, method, **options):
+        found.update(options, method=method)
+        return loadings, np.eye(2)
+
+    theirs = inspect.signature(rotate_loadings).parameters
+    options = {name: object() for name in list(theirs)[1:]}
+    found = {}
+    monkeypatch.setattr(rotation, "rotate_loadings", find)
+    find_rotation(np.ones((3, 2)), **options)
+    assert found == options
+    find_rotation(np.ones((3, 2)), "varimax")
+    assert found["method"] == "varimax"
+    assert {**found, "method": None} == {
+        name: None if name == "method" else theirs[name].default for name in options
+    }
+
+
+def test_what_is_not_said_is_oblimin_and_an_orthogonal_alignment():
+    fit, other = make_fit(3, seed=1), make_fit(3, seed=2)
+    for function, given_ in (
+        (find_rotation, [fit[0].slopes]),
+        (rotation.rotation_matrix, fit),
+    ):
+        np.testing.assert_array_equal(function(*given_), function(*given_, "oblimin"))
+    assert_same_fit(rotate(*fit), rotate(*fit, "oblimin"), atol=0)
+    np.testing.assert_array_equal(
+        rotation.alignment_matrix(*fit, other[0]),
+        rotation.alignment_matrix(*fit, other[0], method="orthogonal"),
+    )
 
 
 # Robustness
@@ -760,8 +842,9 @@ def test_align_to_bare_slopes():
     turned = apply_rotation(
         items, abilities, random_orthogonal(np.random.default_rng(0), 3)
     )
-    *aligned, _ = align(*turned, items.slopes)
-    assert_same_fit(aligned, (items, abilities))
+    for slopes in (items.slopes, items.slopes.astype(object), items.slopes.tolist()):
+        *aligned, _ = align(*turned, slopes)
+        assert_same_fit(aligned, (items, abilities))
 
 
 def test_align_errors_say_what_is_wrong():
@@ -775,6 +858,8 @@ def test_align_errors_say_what_is_wrong():
         align(*fit, items.slopes[:3])
     with pytest.raises(ValueError, match=r"'item0' occurs more than once"):
         align(*fit, items.take(np.array([0, 1, 0])))
+    with pytest.raises(ValueError, match=r"'item3' occurs more than once"):
+        align(*fit, items.take(np.array([0, 3, 3])))
     with pytest.raises(ValueError, match="do not determine an oblique"):
         align(*fit, items.take(np.array([0])), method="oblique")
     other = ItemParameters(
@@ -784,7 +869,7 @@ def test_align_errors_say_what_is_wrong():
         items.covariances,
         np.array(list("abcde"), dtype=object),
     )
-    with pytest.raises(ValueError, match="no item id in common"):
+    with pytest.raises(ValueError, match=r"start with \['item0'\] and \['a'\]"):
         align(*fit, other)
     singular = make_fit(2, prior=np.ones((2, 2)) - 1e-3 * np.eye(2))
     with pytest.raises(ValueError, match="not positive definite"):
@@ -795,6 +880,43 @@ def test_congruence_by_hand():
     a = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
     b = np.array([[2.0, -1.0, 1.0], [0.0, 0.0, 1.0]])
     np.testing.assert_allclose(congruence(a, b), [1.0, -np.sqrt(0.5), 0.0])
+
+
+def test_congruence_is_at_most_one_whatever_the_rounding():
+    for seed in range(200):
+        a = np.random.default_rng(seed).standard_normal((7, 3))
+        assert np.abs(congruence(a, a)).max() <= 1
+        assert np.abs(congruence(a, -a)).max() <= 1
+
+
+def test_a_reference_that_lacks_a_dimension_determines_no_oblique_rotation():
+    items, abilities = make_fit(2)
+    with pytest.raises(ValueError, match="do not determine an oblique"):
+        align(items, abilities, items.slopes * [1.0, 0.0], method="oblique")
+
+
+def test_a_dimension_without_slopes_is_not_flipped():
+    items, abilities = make_fit(2)
+    flat = dataclasses.replace(items, slopes=items.slopes * [1.0, 0.0])
+    M = rotation.alignment_matrix(flat, abilities, items, method="permutation")
+    np.testing.assert_array_equal(M, np.eye(2))
+
+
+@pytest.mark.parametrize("method", ["target", "target_orthogonal"])
+def test_a_target_says_what_order_and_sign_are(method):
+    items, abilities = make_fit(3)
+    explained = (items.slopes**2).sum(1, keepdims=True) + np.pi**2 / 3
+    target = items.slopes[:, [2, 0, 1]] * [1, -1, -1] / np.sqrt(explained)
+    turned, _ = rotate(items, abilities, method, target=target)
+    np.testing.assert_allclose(
+        turned.slopes, items.slopes[:, [2, 0, 1]] * [1, -1, -1], atol=1e-5
+    )
+
+
+def test_without_a_rotation_abilities_stay_as_correlated_as_they_were():
+    prior = np.array([[1.0, 0.6], [0.6, 1.0]])
+    _, turned = rotate(*make_fit(2, prior=prior), "none")
+    np.testing.assert_allclose(np.abs(turned.prior_covariance), prior, atol=1e-15)
 
 
 def test_without_a_rotation_the_first_dimension_is_still_the_strongest():

@@ -10,9 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_mirt import MIRTClassifier, MIRTTransformer, ResponseData, ShardedResponses
+from sklearn_mirt.cells import DenseBlock, SparseBlock
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.design import make_design
 from sklearn_mirt.kernels import get_kernels, packing
+from sklearn_mirt.kernels.cpu import CpuKernels
 from sklearn_mirt.priors import GroupPrior, ability_divergence
 from sklearn_mirt.runner import LocalRunner
 from sklearn_mirt.solvers import checkpoint, sharded
@@ -117,6 +119,20 @@ def test_ids_may_be_numbers_and_scores_fractions_with_weights(tmp_path):
     assert (data.n_respondents, data.n_answered, data.n_observed) == (3, 2, 3)
     assert data.item_weight.tolist() == [3, 1]
     assert data.item_score.tolist() == [1, 1]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("guessing", [0.0, 0.1])
+@pytest.mark.parametrize("missing, kind", [(0.1, DenseBlock), (0.9, SparseBlock)])
+def test_a_shard_may_be_swept_in_blocks(tmp_path, monkeypatch, missing, kind, guessing):
+    source = write_parts(long_table(160, 24, missing), tmp_path / "parts", 1)
+    data = ShardedResponses.from_parquet(source, tmp_path / "shards", n_shards=1)
+    blocks = data.shards[0].load().blocks(100)
+    assert {type(block) for block in blocks} == {kind} and len(blocks) > 2
+    mirt = MIRTTransformer(2, dtype="float64", guessing=guessing, max_iter=4, tol=0.0)
+    whole = mirt.fit(data).lower_bounds_
+    monkeypatch.setattr(CpuKernels, "block_cells", 100)
+    assert_allclose(mirt.fit(data).lower_bounds_, whole, rtol=1e-12)
 
 
 def _design(data):

@@ -10,13 +10,10 @@ import pytest
 from sklearn_mirt import (
     ExactModel,
     InformativeItemSelector,
-    ItemParameters,
     MIRTTransformer,
     ResponseData,
     fit_quadrature,
-    rotation,
 )
-from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.priors import GroupPrior
 from sklearn_mirt.selection.strategies import DiscriminationStrategy
@@ -91,27 +88,6 @@ def test_a_generator_of_numpy_seeds_a_choice():
 def test_exact_models_that_cannot_be(model, table, message):
     with pytest.raises(ValueError, match=message):
         fit_quadrature(table, model=model)
-
-
-def test_many_covariances_are_turned_block_by_block(monkeypatch):
-    rng = np.random.default_rng(0)
-    roots = rng.normal(size=(7, 3, 3))
-    items = ItemParameters(
-        rng.normal(size=(7, 2)),
-        rng.normal(size=7),
-        np.zeros(7),
-        roots @ roots.transpose(0, 2, 1),
-        np.arange(7),
-    )
-    people = Abilities(
-        rng.normal(size=(7, 2)), np.tile(np.eye(2), (7, 1, 1)), np.eye(2), np.arange(7)
-    )
-    M = np.array([[1.0, 0.4], [0.0, 1.2]])
-    whole = rotation.apply_rotation(items, people, M)
-    monkeypatch.setattr(rotation, "_BLOCK", 2)
-    parts = rotation.apply_rotation(items, people, M)
-    for one, other in zip(whole, parts, strict=True):
-        np.testing.assert_array_equal(one.covariances, other.covariances)
 
 
 def test_errors_of_discrimination_and_difficulty_by_hand():
