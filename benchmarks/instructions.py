@@ -21,7 +21,8 @@ from sklearn_mirt.kernels import cpu, solves_cpu
 _ARITHMETIC = r"\bv?(?:add|sub|mul|div|sqrt|max|min|fn?m(?:add|sub)\w*?)"
 PACKED = re.compile(_ARITHMETIC + r"p[sd]\b")
 SCALAR = re.compile(_ARITHMETIC + r"s[sd]\b")
-KERNELS = ("_terms", "_weighted_terms", "_artanh", "_centre", "solve_batch")
+KERNELS = "_terms", "_weighted_terms", "_artanh", "_knowing", "_log", "_centre"
+KERNELS += ("solve_batch",)
 
 
 def counts():
@@ -37,11 +38,12 @@ def counts():
 
 def main():
     X = make_responses(40, 100, random_state=0).responses
-    weights = np.ones(X.shape)
     for dtype in ("float32", "float64"):
         MIRTTransformer(2, dtype=dtype, max_iter=3, tol=1.0).fit(X)
     square, scores = np.ones(X.shape), np.ones(X.shape, dtype=np.int8)
-    cpu.CpuKernels().cell_terms(square, scores, weights)
+    kernels, weights = cpu.CpuKernels(), np.ones(X.shape)
+    kernels.cell_terms(square, scores, weights)
+    kernels.knowing_scores(square, scores, None, 0.2 * weights, np.empty(X.shape))
     print("| kernel | packed | scalar |\n|---|---|---|")
     for name, (packed, scalar) in counts().items():
         print(f"| {name} | {packed} | {scalar} |")

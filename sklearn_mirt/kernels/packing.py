@@ -36,12 +36,16 @@ def pack(matrices, xp=np):
 
 def unpack(packed, xp=np):
     """Unpack (..., k (k + 1) / 2) to (..., k, k)."""
-    k = size(packed.shape[-1])
-    rows, columns = lower_pairs(k, xp)
-    full = xp.empty((*packed.shape[:-1], k, k), dtype=packed.dtype)
-    full[..., rows, columns] = packed
-    full[..., columns, rows] = packed
-    return full
+    return xp.take(packed, _places(size(packed.shape[-1]), xp), axis=-1)
+
+
+@lru_cache
+def _places(k, xp):
+    """Return where each entry of a k x k matrix is among the packed ones."""
+    places = np.empty((k, k), dtype=np.intp)
+    rows, columns = np.tril_indices(k)
+    places[rows, columns] = places[columns, rows] = np.arange(len(rows))
+    return xp.asarray(places)
 
 
 def size(n_packed):
