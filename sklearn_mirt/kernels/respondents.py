@@ -193,12 +193,11 @@ def _over_blocks(step, cells, state, task, kernels):
     for block, operator in _operators(cells, kernels, len(items.first)):
         here = slice(block.start, block.stop)
         part = AbilityState(state.mean[here], state.covariance[here])
-        part, logdet, bound, sums = step(operator, part, pass_task, kernels)
+        part, moments, bound, sums = step(operator, part, pass_task, kernels)
         state.mean[here], state.covariance[here] = part.mean, part.covariance
-        first, second = packing.moments_with_one(part.mean, part.covariance)
-        answered = _answered(block)  # the others have no cells, and count for nothing
-        groups = [v[answered].sum(0) for v in (first, second, logdet)]
-        sums = PassSums(bound, *sums, *groups)
+        # who has no cells counts for nothing
+        answered = _answered(block).astype(np.float64)
+        sums = PassSums(bound, *sums, *(answered @ moment for moment in moments))
         if total is None:
             total = sums
         else:
@@ -212,16 +211,17 @@ def _answered(block):
     return np.diff(block.offsets) > 0
 
 
-def _rows(state, dtype):
+def _rows(moments, dtype):
     """Moments of (theta, 1) as the products take them."""
-    first, second = packing.moments_with_one(state.mean, state.covariance)
+    first, second = moments
     return ItemState(first, second.astype(dtype, order="C"))
 
 
 def _sweep(cells, state, task, kernels):
-    """Return new abilities, and sums given them; the bound is that of the old."""
+    """Return new abilities, their moments and logdets, bound of the old, and sums."""
     items, floor = task.abilities, task.floor
-    rows = _rows(state, items.first.dtype)
+    moments = packing.moments_with_one(state.mean, state.covariance)
+    rows = _rows(moments, items.first.dtype)
     kappa, linear, precision, bound = row_sums(cells, rows, floor, task, kernels)
     bound += np.vdot(rows.mean, linear)
     d = state.mean.shape[1]
@@ -230,17 +230,20 @@ def _sweep(cells, state, task, kernels):
         precision[:, :n_packed] + packing.pack(np.eye(d)),
         (linear[:, :d] - precision[:, n_packed:-1]).astype(np.float64),
     )
-    state = AbilityState(mean, covariance)
-    rows = _rows(state, items.first.dtype)
-    return state, logdet, bound, column_sums(cells, kappa, rows, floor, items, kernels)
+    moments = packing.moments_with_one(mean, covariance)
+    rows = _rows(moments, items.first.dtype)
+    found = column_sums(cells, kappa, rows, floor, items, kernels)
+    return AbilityState(mean, covariance), (*moments, logdet), bound, found
 
 
 def _hold(cells, state, task, kernels):
-    """Return the abilities as they are, and sums given them."""
+    """Return the same of abilities that are held as they are."""
     items = task.abilities
-    rows = _rows(state, items.first.dtype)
+    moments = packing.moments_with_one(state.mean, state.covariance)
+    rows = _rows(moments, items.first.dtype)
     omega, bound = weigh_cells(cells, rows, items, kernels)
     kappa, gain = centre_cells(cells, rows, items, task.floor, kernels)
     bound += gain + np.vdot(rows.mean, cells.sum_by_item(kappa, items.first))
     logdet = np.linalg.slogdet(packing.unpack(state.covariance))[1]
-    return state, logdet, bound, sums_by_respondent(cells, omega, kappa, rows)
+    found = sums_by_respondent(cells, omega, kappa, rows)
+    return state, (*moments, logdet), bound, found
