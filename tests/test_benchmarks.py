@@ -47,6 +47,19 @@ def test_a_run_measures_what_is_there_and_says_what_is_not(tmp_path):
     assert run("compare.py", out, slower).returncode == 1
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["limit.py", "--items", 300], "ratio"),
+        (["scaling.py", "--small"], "two threads do"),
+    ],
+)
+def test_what_speed_is_compared_with_can_be_measured(command, said):
+    done = run(*command)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
+
+
 def test_every_adapter_has_the_one_signature():
     import inspect
 

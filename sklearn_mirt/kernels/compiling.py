@@ -34,6 +34,10 @@ def _unless_full(save):
 
 
 def jit_inside(function):
-    """Compile what only compiled functions call: there is no wrapper for Python."""
+    """Compile what only compiled functions call.
+
+    There is no wrapper for Python, which takes half the time to compile; a call from
+    Python would crash.
+    """
     no_wrapper = dict(no_cpython_wrapper=True, no_cfunc_wrapper=True)
     return jit(function, _OPTIONS | no_wrapper)
