@@ -416,6 +416,7 @@ def _clear(error, case):
     i, j = case.respondents.index(row), case.items.index(item)
     # about all answers, or about what was checked before
     general = ("label type", "y has ", "y is infinity in row", "n_dims", "no answers")
+    general += ("Every stored score",)
     return any(part in text for part in general) or any(
         repr(name) in text for name in (row, item, i, j)
     )
