@@ -34,6 +34,14 @@ class GroupPrior:
         )
 
     @classmethod
+    def equal_slopes(cls, n_groups):
+        """Return a prior of one dimension: slopes all but 1, intercepts N(0, 2^2)."""
+        covariance = np.diag([1e-6, 4.0])
+        return cls(
+            np.tile([1.0, 0.0], (n_groups, 1)), np.tile(covariance, (n_groups, 1, 1))
+        )
+
+    @classmethod
     def from_moments(cls, counts, first, second):
         """Return the empirical-Bayes update from moments summed over items.
 

@@ -138,7 +138,7 @@ class ShardedFit(_Fit):
         self.shards = runner.persist(data.shards)
         self.observed = data.item_weight > 0
         self.n_answered = data.n_answered
-        self.n_answers = data.item_weight.sum()
+        self.n_observed, self.n_answers = data.n_observed, data.item_weight.sum()
         self.floor = design.guessing if np.any(design.guessing) else None
         self.counts = np.bincount(
             design.groups[self.observed], minlength=design.n_groups
@@ -149,6 +149,16 @@ class ShardedFit(_Fit):
     # ------------------------------------------------------------------------- start
 
     def _cold_start(self):
+        prior = GroupPrior.vague(self.design.n_groups, self.n_dims)
+        return self._first_state(self._spectral_start(), prior)
+
+    def _flat_start(self):
+        n_items = self.data.n_items
+        flat = np.ones(n_items), np.ones(n_items), np.zeros((n_items, 1))
+        return StartTask(*(part.astype(self.dtype) for part in flat))
+
+    def _first_state(self, start, prior, learn_prior=True):
+        """Return the state of abilities that begin as a StartTask says."""
         d, n_items = self.n_dims, self.data.n_items
         state = _State(
             [None] * len(self.shards),
@@ -156,17 +166,20 @@ class ShardedFit(_Fit):
             np.zeros(d),
             np.zeros((n_items, d + 1)),
             np.tile(packing.pack(0.5 * np.eye(d + 1)), (n_items, 1)),
-            GroupPrior.vague(self.design.n_groups, d),
+            prior,
         )
         abilities, sums = self.runner.sweep(
             start_respondents,
             self.shards,
             state.abilities,
-            self._spectral_start(),
+            start,
             self._shard_task(state),
             self.kernels,
         )
-        return self._absorb(state, abilities, sums, learn_prior=True)
+        return self._absorb(state, abilities, sums, learn_prior)
+
+    def _item_means(self):
+        return self.data.item_score / np.maximum(self.data.item_weight, 1e-300)
 
     def _spectral_start(self):
         """Return how abilities begin: principal components of the answers.
@@ -174,8 +187,7 @@ class ShardedFit(_Fit):
         As in start.py, from the right singular vectors, which are of the size of the
         items, by subspace iteration (Halko, Martinsson & Tropp 2011, algorithm 4.4).
         """
-        weight, n_items, d = self.data.item_weight, self.data.n_items, self.n_dims
-        rate = self.data.item_score / np.maximum(weight, 1e-300)
+        n_items, d, rate = self.data.n_items, self.n_dims, self._start_rates()
         inverse = 1 / np.sqrt(np.maximum(rate * (1 - rate), 0.01))
         rng = np.random.default_rng(0)
         vectors = rng.standard_normal((n_items, min(d + OVERSAMPLING, n_items)))

@@ -1,4 +1,10 @@
-"""Starting abilities: leading principal components of the standardised answers."""
+"""Starting abilities: leading principal components of the standardised answers.
+
+Missing answers count as those of the average respondent. In an adaptive test the mean
+score of an item is that of strong or of weak respondents, and answers standardised by
+it hide ability; where more than a quarter of the answers is missing, the fit gives the
+rates of a Rasch model in their place (``_start_rates`` in variational.py).
+"""
 
 import numpy as np
 
@@ -7,6 +13,8 @@ from sklearn_mirt.kernels.blocks import cells_operator
 _EXACT = 500  # respondents up to which the Gram matrix is decomposed in full
 SUBSPACE_ITERATIONS = 4  # of a start, not of an analysis
 OVERSAMPLING = 8
+MANY_MISSING = 0.25  # share; five folds of a complete table hide fewer
+RASCH_PASSES = 10  # until the rates of the average respondent are good enough
 
 
 def spectral_start(blocks, n_dims, answered, kernels, runner, dtype, rate=None):

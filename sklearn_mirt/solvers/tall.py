@@ -20,6 +20,7 @@ class _Table:
     def __init__(self, data, *size):
         self.items, self.n_items = data.items, data.n_items
         self.respondents, self.n_respondents = data.respondents, data.n_respondents
+        self.n_observed = data.n_observed
         (self.item_weight, respondent_weight), (self.item_score, _) = data.sums()
         self.answered = respondent_weight > 0
         self.n_answered = int(self.answered.sum())

@@ -17,9 +17,11 @@ Computing 10. Cho, Wang, Zhang & Xu (2021), Br. J. Math. Stat. Psychol. 74 (Gaus
 variational EM for MIRT). Liu, Rubin & Wu (1998), Biometrika 85 (parameter expansion).
 """
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import expit
 
 from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.items import ItemParameters
@@ -38,7 +40,7 @@ from sklearn_mirt.priors import GroupPrior, ability_divergence
 from sklearn_mirt.runner import RUNS, LocalRunner
 from sklearn_mirt.solvers.acceleration import Extrapolation
 from sklearn_mirt.solvers.base import Solver, SolverResult
-from sklearn_mirt.solvers.start import spectral_start
+from sklearn_mirt.solvers.start import MANY_MISSING, RASCH_PASSES, spectral_start
 from sklearn_mirt.streaming import StreamingRunner
 
 _DOUBLE_BELOW = 10**6  # cells up to which products in float64 cost nothing to speak of
@@ -154,7 +156,8 @@ class _Fit:
         self.item_weight = item_weight
         self.observed = item_weight > 0
         self.answered = respondent_weight > 0
-        self.n_answers = item_weight.sum()
+        self.n_answered = int(self.answered.sum())
+        self.n_observed, self.n_answers = data.n_observed, item_weight.sum()
         there = kernels.asarray
         self.floor = there(design.guessing) if np.any(design.guessing) else None
         self.groups, self.observed_there = there(design.groups), there(self.observed)
@@ -171,24 +174,51 @@ class _Fit:
         self.state = self._cold_start() if start is None else self._warm_start(start)
 
     def _cold_start(self):
-        d, n_items = self.n_dims, self.data.n_items
         mean = spectral_start(
             self.blocks,
-            d,
+            self.n_dims,
             self.answered,
             self.kernels,
             self.runner,
             self.dtype,
-            self._item_means(),
+            self._start_rates(),
         )
+        prior = GroupPrior.vague(self.design.n_groups, self.n_dims)
+        return self._first_state(mean, prior)
+
+    def _flat_start(self):
+        return np.zeros((len(self.answered), 1))
+
+    def _first_state(self, mean, prior, learn_prior=True):
+        """Return the state before the first pass, of items that know nothing."""
+        d, n_items = self.n_dims, self.data.n_items
         second = packing.pack(0.5 * np.eye(d + 1))
         return _State(
             self._items(np.zeros((n_items, d + 1)), np.tile(second, (n_items, 1))),
             np.eye(d + 1),
             mean,
             np.tile(packing.pack(0.05 * np.eye(d)), (len(mean), 1)),
-            GroupPrior.vague(self.design.n_groups, d),
+            prior,
         )
+
+    def _start_rates(self):
+        """Return the rates by which the start standardises the items.
+
+        Where many answers are missing, who was asked what may depend on ability. The
+        mean of those who were asked then hides it; the rate of the average respondent,
+        of a few passes with one ability and equal slopes (a Rasch model), does not.
+        """
+        n_cells = self.n_answered * np.count_nonzero(self.observed)
+        if self.n_observed >= (1 - MANY_MISSING) * n_cells:
+            return self._item_means()
+        rasch = copy(self)
+        rasch.n_dims, prior = 1, GroupPrior.equal_slopes(self.design.n_groups)
+        flat = rasch._flat_start()
+        rasch.state = rasch._first_state(flat, prior, learn_prior=False)
+        for _ in range(RASCH_PASSES):
+            rasch._pass(learn_prior=False)
+        items = rasch.result(converged=False).items
+        return items.guessing + (1 - items.guessing) * expit(items.intercepts)
 
     def _item_means(self):
         """Mean score of each item where every answer weighs 1, else None."""
