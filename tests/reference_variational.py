@@ -19,12 +19,22 @@ import numpy as np
 
 
 def fit_variational(
-    y, weight, n_dims, groups=None, guessing=0.0, max_iter=100, tol=1e-4, seed=0
+    y,
+    weight,
+    n_dims,
+    groups=None,
+    guessing=0.0,
+    max_iter=100,
+    tol=1e-4,
+    ability_mean=None,
+    held_prior=None,
 ):
     """Fit abilities and items.
 
     y, weight : (n_respondents, n_items); y is ignored where weight is 0.
     groups : (n_items,) integers, or None for one group.
+    ability_mean : (N, D) to start from, or None.
+    held_prior : mean (K,) and covariance (K, K) of all items, or None to learn them.
     Returns a dict: ability_mean (N, D), ability_cov (N, D, D), item_mean (J, K),
     item_cov (J, K, K),
     prior_mean (G, K), prior_cov (G, K, K), bounds (list of float).
@@ -33,12 +43,15 @@ def fit_variational(
     d, k = n_dims, n_dims + 1
     groups = np.zeros(j, int) if groups is None else np.asarray(groups)
     n_groups = groups.max() + 1
-    ability_mean = _spectral_start(y, weight, d)
+    if ability_mean is None:
+        ability_mean = _spectral_start(y, weight, d, guessing)
     ability_cov = np.tile(0.05 * np.eye(d), (n, 1, 1))
     item_mean = np.zeros((j, k))
     item_cov = np.tile(0.5 * np.eye(k), (j, 1, 1))
     prior_mean = np.zeros((n_groups, k))
     prior_cov = np.tile(np.diag([1.0] * d + [4.0]), (n_groups, 1, 1))
+    if held_prior is not None:
+        prior_mean, prior_cov = (np.array([part] * n_groups) for part in held_prior)
     bounds = []
     for _ in range(max_iter):
         # items given abilities
@@ -75,7 +88,10 @@ def fit_variational(
         carry[:d, :d], carry[d, :d], carry[d, d] = scale.T, center, 1.0
         item_mean, item_cov = item_mean @ carry.T, carry @ item_cov @ carry.T
         # empirical Bayes: one Gaussian per group, shrunk to the pooled covariance
-        prior_mean, prior_cov = _group_priors(item_mean, item_cov, groups, n_groups)
+        if held_prior is None:
+            prior_mean, prior_cov = _group_priors(item_mean, item_cov, groups, n_groups)
+        else:
+            prior_mean, prior_cov = prior_mean @ carry.T, carry @ prior_cov @ carry.T
         bounds.append(
             _bound(
                 y,
@@ -221,9 +237,14 @@ def _group_priors(item_mean, item_cov, groups, n_groups, strength=20.0):
     ] + 1e-4 * np.eye(k)
 
 
-def _spectral_start(y, weight, d):
+def _spectral_start(y, weight, d, guessing):
     seen = weight > 0
     rate = np.where(seen, y, 0).sum(0) / np.maximum(seen.sum(0), 1)
+    if seen.mean() < 0.75:  # who was asked may depend on ability
+        held = [1.0, 0.0], np.diag([1e-6, 4.0])
+        still = np.zeros((len(y), 1))
+        rasch = fit_variational(y, weight, 1, None, guessing, 10, -1.0, still, held)
+        rate = guessing + (1 - guessing) * _sigmoid(rasch["item_mean"][:, 1])
     z = np.where(seen, y - rate, 0.0) / np.sqrt(np.maximum(rate * (1 - rate), 0.01))
     if len(z) <= z.shape[1]:
         vectors = np.linalg.eigh(z @ z.T)[1][:, ::-1][:, :d]

@@ -375,18 +375,35 @@ def test_a_small_subset_says_that_it_cannot_resolve_a_small_difference(old_and_n
     assert found[20][1] > 0.1 > 10 * found[190][1]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_abilities_of_a_sparse_table_are_not_biased_as_averages_are(seed):
-    """Row 36: 30% filled, stronger models asked harder items."""
+def asked_by_ability(seed, dependence):
+    """Truth, and answers: 30% filled, stronger models asked harder items."""
     truth = make_responses(60, 300, 1, random_state=seed)
     hard = -truth.intercepts / truth.intercepts.std()
-    chance = 1 / (1 + np.exp(1 - truth.abilities * hard))
+    chance = 1 / (1 + np.exp(1 - dependence * truth.abilities * hard))
     asked = np.random.default_rng(seed).random(chance.shape) < chance
-    X = np.where(asked, truth.responses, NAN)
+    return truth, np.where(asked, truth.responses, NAN)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_abilities_of_a_sparse_table_are_not_biased_as_averages_are(seed):
+    """Row 36."""
+    truth, X = asked_by_ability(seed, 1)
     ability = MIRTTransformer(1).fit(X).abilities_[:, 0]
     right_order = spearmanr(ability, truth.abilities[:, 0])[0]
     assert right_order > 0.93
     assert right_order > spearmanr(np.nanmean(X, 1), truth.abilities[:, 0])[0] + 0.03
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_an_adaptive_test_does_not_hide_who_is_able(seed):
+    """Row 36: strong models see almost only hard items, and are right no more often."""
+    truth, X = asked_by_ability(seed, 2)
+    fit, positive = (
+        MIRTTransformer(1, positive_slopes=sign).fit(X) for sign in (False, True)
+    )
+    assert spearmanr(np.nanmean(X, 1), truth.abilities[:, 0])[0] < 0.75
+    assert spearmanr(fit.abilities_[:, 0], truth.abilities[:, 0])[0] > 0.9
+    assert fit.lower_bounds_[-1] > positive.lower_bounds_[-1] - 1
 
 
 # --------------------------------------------------------------- scikit-learn contract

@@ -59,6 +59,19 @@ def test_both_ways_end_at_one_summit(kind, weighted, case, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [as_dense, as_sparse])
+def test_an_adaptive_test_does_not_hide_who_is_able(kind, monkeypatch):
+    truth = make_responses(500, 100, 1, random_state=1)
+    hard = -truth.intercepts / truth.intercepts.std()
+    chance = 1 / (1 + np.exp(1 - 4 * truth.abilities * hard))
+    asked = np.random.default_rng(1).random(chance.shape) < chance
+    data = kind(truth.responses, asked.astype(float))
+    monkeypatch.setattr(variational, "_is_tall", lambda data: True)
+    result = solve(data, 1, design_of(100), 200, tol=1e-6)
+    found = np.corrcoef(result.abilities.mean[:, 0], truth.abilities[:, 0])[0, 1]
+    assert abs(found) > 0.8
+
+
+@pytest.mark.parametrize("kind", [as_dense, as_sparse])
 def test_its_bytes_do_not_depend_on_threads(kind, monkeypatch):
     monkeypatch.setattr(variational, "_is_tall", lambda data: True)
     monkeypatch.setattr(CpuKernels, "block_cells", 2**10)
