@@ -92,11 +92,14 @@ class StartTask:
         Mean, and one over standard deviation, of the score of each item.
     vectors : (J, D) array
         theta = Z vectors, Z the standardised answers, 0 where missing.
+    variance : float
+        That of each ability about this mean.
     """
 
     rate: np.ndarray
     inverse: np.ndarray
     vectors: np.ndarray
+    variance: float = 0.05
 
 
 def sweep_respondents(cells, state, task, kernels):
@@ -133,7 +136,7 @@ def start_respondents(cells, state, start, task, kernels):
         for _, rows in _operators(cells, kernels, len(start.rate))
     ]
     mean = np.concatenate(parts).astype(np.float64)
-    variance = packing.pack(0.05 * np.eye(mean.shape[1]))
+    variance = packing.pack(start.variance * np.eye(mean.shape[1]))
     state = AbilityState(mean, np.tile(variance, (len(mean), 1)))
     return sum_for_items(cells, state, task, kernels)
 

@@ -152,10 +152,10 @@ class ShardedFit(_Fit):
         prior = GroupPrior.vague(self.design.n_groups, self.n_dims)
         return self._first_state(self._spectral_start(), prior)
 
-    def _flat_start(self):
-        n_items = self.data.n_items
-        flat = np.ones(n_items), np.ones(n_items), np.zeros((n_items, 1))
-        return StartTask(*(part.astype(self.dtype) for part in flat))
+    def _rasch_state(self, prior):
+        rate = np.zeros(self.data.n_items, self.dtype)
+        start = StartTask(rate, rate, rate[:, None], variance=1.0)
+        return self._first_state(start, prior, learn_prior=False)
 
     def _first_state(self, start, prior, learn_prior=True):
         """Return the state of abilities that begin as a StartTask says."""

@@ -186,10 +186,11 @@ class _Fit:
         prior = GroupPrior.vague(self.design.n_groups, self.n_dims)
         return self._first_state(mean, prior)
 
-    def _flat_start(self):
-        return np.zeros((len(self.answered), 1))
+    def _rasch_state(self, prior):
+        """Return the state of equal abilities, in one dimension."""
+        return self._first_state(np.zeros((len(self.answered), 1)), prior)
 
-    def _first_state(self, mean, prior, learn_prior=True):
+    def _first_state(self, mean, prior):
         """Return the state before the first pass, of items that know nothing."""
         d, n_items = self.n_dims, self.data.n_items
         second = packing.pack(0.5 * np.eye(d + 1))
@@ -212,9 +213,8 @@ class _Fit:
         if self.n_observed >= (1 - MANY_MISSING) * n_cells:
             return self._item_means()
         rasch = copy(self)
-        rasch.n_dims, prior = 1, GroupPrior.equal_slopes(self.design.n_groups)
-        flat = rasch._flat_start()
-        rasch.state = rasch._first_state(flat, prior, learn_prior=False)
+        rasch.n_dims = 1
+        rasch.state = rasch._rasch_state(GroupPrior.equal_slopes(self.design.n_groups))
         for _ in range(RASCH_PASSES):
             rasch._pass(learn_prior=False)
         items = rasch.result(converged=False).items
