@@ -26,14 +26,14 @@ def fit_variational(
     guessing=0.0,
     max_iter=100,
     tol=1e-4,
-    ability_mean=None,
+    start=None,
     held_prior=None,
 ):
     """Fit abilities and items.
 
     y, weight : (n_respondents, n_items); y is ignored where weight is 0.
     groups : (n_items,) integers, or None for one group.
-    ability_mean : (N, D) to start from, or None.
+    start : dict as returned, to start from, or None.
     held_prior : mean (K,) and covariance (K, K) of all items, or None to learn them.
     Returns a dict: ability_mean (N, D), ability_cov (N, D, D), item_mean (J, K),
     item_cov (J, K, K),
@@ -43,11 +43,10 @@ def fit_variational(
     d, k = n_dims, n_dims + 1
     groups = np.zeros(j, int) if groups is None else np.asarray(groups)
     n_groups = groups.max() + 1
-    if ability_mean is None:
-        ability_mean = _spectral_start(y, weight, d, guessing)
-    ability_cov = np.tile(0.05 * np.eye(d), (n, 1, 1))
-    item_mean = np.zeros((j, k))
-    item_cov = np.tile(0.5 * np.eye(k), (j, 1, 1))
+    if start is None:
+        start = _start(y, weight, d, guessing)
+    names = "ability_mean", "ability_cov", "item_mean", "item_cov"
+    ability_mean, ability_cov, item_mean, item_cov = (start[name] for name in names)
     prior_mean = np.zeros((n_groups, k))
     prior_cov = np.tile(np.diag([1.0] * d + [4.0]), (n_groups, 1, 1))
     if held_prior is not None:
@@ -237,14 +236,30 @@ def _group_priors(item_mean, item_cov, groups, n_groups, strength=20.0):
     ] + 1e-4 * np.eye(k)
 
 
-def _spectral_start(y, weight, d, guessing):
+def _start(y, weight, d, guessing):
     seen = weight > 0
     rate = np.where(seen, y, 0).sum(0) / np.maximum(seen.sum(0), 1)
     if seen.mean() < 0.75:  # who was asked may depend on ability
         held = [1.0, 0.0], np.diag([1e-6, 4.0])
-        still = np.zeros((len(y), 1))
-        rasch = fit_variational(y, weight, 1, None, guessing, 10, -1.0, still, held)
+        still = _unknown(np.zeros((len(y), 1)), y.shape[1])
+        rasch = fit_variational(y, weight, 1, None, guessing, 7, -1.0, still, held)
+        if d == 1:
+            return rasch
         rate = guessing + (1 - guessing) * _sigmoid(rasch["item_mean"][:, 1])
+    return _unknown(_components(y, seen, rate, d), y.shape[1])
+
+
+def _unknown(ability_mean, j):
+    n, d = ability_mean.shape
+    return dict(
+        ability_mean=ability_mean,
+        ability_cov=np.tile(0.05 * np.eye(d), (n, 1, 1)),
+        item_mean=np.zeros((j, d + 1)),
+        item_cov=np.tile(0.5 * np.eye(d + 1), (j, 1, 1)),
+    )
+
+
+def _components(y, seen, rate, d):
     z = np.where(seen, y - rate, 0.0) / np.sqrt(np.maximum(rate * (1 - rate), 0.01))
     if len(z) <= z.shape[1]:
         vectors = np.linalg.eigh(z @ z.T)[1][:, ::-1][:, :d]

@@ -84,6 +84,7 @@ CASES = {
     "more respondents than items": {"n": 70, "j": 20},
     "few missing cells": {"missing": 0.2},
     "missing cells": {"missing": 0.4},
+    "missing cells, one dimension": {"missing": 0.4, "d": 1},
     "missing cells and floors": {"missing": 0.4, "guessing": "by item"},
     "weights": {"weighted": True},
     "fractions": {"graded": True},

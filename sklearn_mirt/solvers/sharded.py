@@ -148,10 +148,6 @@ class ShardedFit(_Fit):
 
     # ------------------------------------------------------------------------- start
 
-    def _cold_start(self):
-        prior = GroupPrior.vague(self.design.n_groups, self.n_dims)
-        return self._first_state(self._spectral_start(), prior)
-
     def _rasch_state(self, prior):
         rate = np.zeros(self.data.n_items, self.dtype)
         start = StartTask(rate, rate, rate[:, None], variance=1.0)
@@ -181,13 +177,13 @@ class ShardedFit(_Fit):
     def _item_means(self):
         return self.data.item_score / np.maximum(self.data.item_weight, 1e-300)
 
-    def _spectral_start(self):
+    def _spectral_start(self, rate):
         """Return how abilities begin: principal components of the answers.
 
         As in start.py, from the right singular vectors, which are of the size of the
         items, by subspace iteration (Halko, Martinsson & Tropp 2011, algorithm 4.4).
         """
-        n_items, d, rate = self.data.n_items, self.n_dims, self._start_rates()
+        n_items, d = self.data.n_items, self.n_dims
         inverse = 1 / np.sqrt(np.maximum(rate * (1 - rate), 0.01))
         rng = np.random.default_rng(0)
         vectors = rng.standard_normal((n_items, min(d + OVERSAMPLING, n_items)))

@@ -2,8 +2,9 @@
 
 Missing answers count as those of the average respondent. In an adaptive test the mean
 score of an item is that of strong or of weak respondents, and answers standardised by
-it hide ability; where more than a quarter of the answers is missing, the fit gives the
-rates of a Rasch model in their place (``_start_rates`` in variational.py).
+it hide ability. Where more than a quarter of the answers is missing, a fit therefore
+begins with a few passes with one ability and equal slopes (a Rasch model): a fit of one
+dimension goes on from there, others take its rates of the average respondent.
 """
 
 import numpy as np

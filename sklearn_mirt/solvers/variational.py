@@ -174,21 +174,36 @@ class _Fit:
         self.state = self._cold_start() if start is None else self._warm_start(start)
 
     def _cold_start(self):
-        mean = spectral_start(
-            self.blocks,
-            self.n_dims,
-            self.answered,
-            self.kernels,
-            self.runner,
-            self.dtype,
-            self._start_rates(),
-        )
+        """Return the first state; where many answers are missing, from a Rasch fit."""
         prior = GroupPrior.vague(self.design.n_groups, self.n_dims)
-        return self._first_state(mean, prior)
+        n_cells = self.n_answered * np.count_nonzero(self.observed)
+        if self.n_observed >= (1 - MANY_MISSING) * n_cells:
+            return self._first_state(self._spectral_start(self._item_means()), prior)
+        rasch = self._rasch_fit()
+        if self.n_dims == 1:
+            return replace(rasch.state, prior=prior, divergence=np.inf)
+        items = rasch.result(converged=False).items
+        rates = items.guessing + (1 - items.guessing) * expit(items.intercepts)
+        return self._first_state(self._spectral_start(rates), prior)
+
+    def _rasch_fit(self):
+        """Return another fit, some passes on: one dimension, equal slopes."""
+        rasch = copy(self)
+        rasch.n_dims = 1
+        rasch.state = rasch._rasch_state(GroupPrior.equal_slopes(self.design.n_groups))
+        for _ in range(RASCH_PASSES):
+            rasch._pass(learn_prior=False)
+        return rasch
 
     def _rasch_state(self, prior):
         """Return the state of equal abilities, in one dimension."""
         return self._first_state(np.zeros((len(self.answered), 1)), prior)
+
+    def _spectral_start(self, rates):
+        """Return how abilities begin: principal components of the answers."""
+        blocks, kernels = self.blocks, self.kernels
+        given = self.n_dims, self.answered, kernels, self.runner, self.dtype, rates
+        return spectral_start(blocks, *given)
 
     def _first_state(self, mean, prior):
         """Return the state before the first pass, of items that know nothing."""
@@ -201,24 +216,6 @@ class _Fit:
             np.tile(packing.pack(0.05 * np.eye(d)), (len(mean), 1)),
             prior,
         )
-
-    def _start_rates(self):
-        """Return the rates by which the start standardises the items.
-
-        Where many answers are missing, who was asked what may depend on ability. The
-        mean of those who were asked then hides it; the rate of the average respondent,
-        of a few passes with one ability and equal slopes (a Rasch model), does not.
-        """
-        n_cells = self.n_answered * np.count_nonzero(self.observed)
-        if self.n_observed >= (1 - MANY_MISSING) * n_cells:
-            return self._item_means()
-        rasch = copy(self)
-        rasch.n_dims = 1
-        rasch.state = rasch._rasch_state(GroupPrior.equal_slopes(self.design.n_groups))
-        for _ in range(RASCH_PASSES):
-            rasch._pass(learn_prior=False)
-        items = rasch.result(converged=False).items
-        return items.guessing + (1 - items.guessing) * expit(items.intercepts)
 
     def _item_means(self):
         """Mean score of each item where every answer weighs 1, else None."""
