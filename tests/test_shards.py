@@ -19,6 +19,7 @@ from sklearn_mirt.priors import GroupPrior, ability_divergence
 from sklearn_mirt.runner import LocalRunner
 from sklearn_mirt.solvers import checkpoint, sharded
 from sklearn_mirt.solvers.base import SolverResult
+from sklearn_mirt.solvers.start import RASCH_PASSES
 from sklearn_mirt.solvers.variational import VariationalSolver, _Fit
 
 pa = pytest.importorskip("pyarrow")
@@ -466,7 +467,8 @@ class _KilledError(Exception):
 
 
 def _killed_in_pass(monkeypatch, n, error=_KilledError):
-    """Let the n-th pass fail half way."""
+    """Let the n-th pass after those of the start fail half way."""
+    n = n + RASCH_PASSES
     passes = iter(range(n + 1))
     original = sharded.ShardedFit._pass
 
