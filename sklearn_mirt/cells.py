@@ -41,11 +41,13 @@ class SparseBlock:
 def _even_edges(shape, n_cells, n_runs):
     """Return edges of at least one run of rows, all of one size, about `n_cells` cells.
 
-    More of them, up to `n_runs`, as long as each has a quarter of these cells.
+    More of them, up to `n_runs`, as long as each has a quarter of these cells; four or
+    a multiple of it, so that threads get the same.
     """
     n_rows, n_columns = shape
     cells = n_rows * n_columns
-    n_runs = max(-(-cells // n_cells), min(n_runs, 4 * cells // n_cells))
+    few = min(n_runs, 4 * cells // n_cells)
+    n_runs = max(-(-cells // n_cells), few - few % 4 if few > 4 else few)
     n_runs = max(min(n_runs, -(-n_rows // _LEAST_ROWS)), 1)
     return [n_rows * k // n_runs for k in range(n_runs + 1)]
 

@@ -23,7 +23,7 @@ class CpuKernels:
     xp = np
     block_cells = 2**20  # Python is called seldom
     least_blocks = 16  # that threads share
-    fuse_from = 2**16
+    fuse_from = 2**18
 
     def __init__(self):
         self._of_thread = threading.local()
