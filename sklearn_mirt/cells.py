@@ -74,16 +74,13 @@ class DenseCells:
 
     def respondent_runs(self, n_cells, n_runs=1):
         """Return cells of runs of respondents, these along the first axis, copied."""
-        edges = _even_edges(self.scores.shape[::-1], n_cells, n_runs)
-        runs = [slice(a, b) for a, b in pairwise(edges)]
+        weights = None if self.weights is None else self.weights.T
         return [
             DenseCells(
-                np.ascontiguousarray(self.scores[:, run].T),
-                None
-                if self.weights is None
-                else np.ascontiguousarray(self.weights[:, run].T),
+                np.ascontiguousarray(block.scores),
+                None if block.weights is None else np.ascontiguousarray(block.weights),
             )
-            for run in runs
+            for block in DenseCells(self.scores.T, weights).blocks(n_cells, n_runs)
         ]
 
     def answered(self):

@@ -117,11 +117,10 @@ class CpuKernels:
             floor = floor[:, :1]
         else:
             floor = np.ascontiguousarray(floor, dtype=out.dtype)
-        tiles = [logit, scores, floor, out] + ([] if weights is None else [weights])
-        if floor.shape == out.shape and all(t.flags.c_contiguous for t in tiles):
-            tiles = [t.reshape(1, -1) for t in tiles]  # short loops cost more
-        logit, scores, floor, out, *weights = tiles
-        weights = weights[0] if weights else np.ones((len(scores), 1), np.float32)
+            tiles = logit, scores, weights, floor, out
+            logit, scores, weights, floor, out = _long_rows(*tiles)
+        if weights is None:
+            weights = np.ones((len(scores), 1), np.float32)
         taylor, numbers, integer = _CONSTANTS[out.dtype]
         scratch = np.empty((9, _CHUNK), out.dtype)
         bits, root = scratch[2].view(integer), numbers[12:].view(integer)
@@ -262,12 +261,11 @@ def _workspace(dtype):
     return taylor, numbers, scratch, bits, np.zeros(_CHUNK), np.ones(_CHUNK)
 
 
-def _long_rows(cells, scores, weights):
-    """View contiguous tiles as one long row, which costs fewer short loops."""
-    tiles = [cells, scores] if weights is None else [cells, scores, weights]
-    if all(t.flags.c_contiguous for t in tiles):
-        tiles = [t.reshape(1, -1) for t in tiles]
-    return (*tiles, None) if weights is None else tiles
+def _long_rows(*tiles):
+    """View contiguous tiles as one long row each: short loops cost more. None stays."""
+    if all(tile is None or tile.flags.c_contiguous for tile in tiles):
+        return [tile if tile is None else tile.reshape(1, -1) for tile in tiles]
+    return tiles
 
 
 @jit_inside
@@ -467,9 +465,7 @@ def _knowing(
                 w[i] = w[i] if y[i] >= zero else zero
                 c[i] = abs(eta[i])
             _one_minus_exp(c, a, e, bits[:n], taylor, numbers)
-            for i in range(
-                n
-            ):  # share = top / (top + g bottom), none of which overflows
+            for i in range(n):  # share = top / (top + g bottom): nothing overflows
                 top = one if eta[i] >= zero else e[i]
                 bottom = e[i] if eta[i] >= zero else one
                 a[i] = top + g[i] * bottom

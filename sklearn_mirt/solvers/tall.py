@@ -6,12 +6,14 @@ and nothing of the size of the respondents is left to one thread; on real tables
 bound settles in as many passes or fewer.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from sklearn_mirt.abilities import Abilities
 from sklearn_mirt.kernels import packing
 from sklearn_mirt.kernels.respondents import AbilityState
-from sklearn_mirt.solvers.sharded import ShardedFit, _State
+from sklearn_mirt.solvers.sharded import ShardedAbilities, ShardedFit
 
 
 class _Table:
@@ -42,14 +44,9 @@ class TallFit(ShardedFit):
             mean, covariances = abilities.mean[here], abilities.covariances[here]
             states.append(AbilityState(mean, packing.pack(covariances)))
             first = here.stop
-        return _State(
-            states,
-            np.eye(d),
-            np.zeros(d),
-            start.items.mean,
-            packing.pack(start.items.covariances),
-            start.prior,
-        )
+        prior = abilities.prior_covariance
+        sharded = ShardedAbilities(states, np.eye(d), np.zeros(d), prior)
+        return super()._warm_start(replace(start, abilities=sharded))
 
     def _abilities(self):
         state, data = self.state, self.data
