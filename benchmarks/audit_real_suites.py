@@ -25,7 +25,7 @@ from sklearn_mirt import (
     compare_runs,
     dimension_stability,
 )
-from sklearn_mirt.files import read_items, read_responses
+from sklearn_mirt.data.files.read import read_items, read_responses
 
 PAGE = Path(__file__).parents[1] / "docs" / "audit_of_real_suites.md"
 BUILD = Path(__file__).parents[1] / "build"

@@ -83,7 +83,7 @@ SECTIONS = [
     ),
     (
         "Logs of harnesses",
-        "The logs in `tests/data` were made by lm-evaluation-harness 0.4.13. Where "
+        "The logs in `tests/samples` were made by lm-evaluation-harness 0.4.13. Where "
         "there is a choice, it has to be made:",
         [
             "describe lm_eval",
@@ -110,7 +110,7 @@ SECTIONS = [
 def prepare(work, data):
     """Link the sets, write the known and the new models; return the true scores."""
     work.mkdir(parents=True, exist_ok=True)
-    logs = Path(__file__).resolve().parent.parent / "tests" / "data" / "lm_eval"
+    logs = Path(__file__).resolve().parent.parent / "tests" / "samples" / "lm_eval"
     links = {name: data / name for name in ("nlu_test_sets", "openllm_v1")}
     for name, target in {**links, "lm_eval": logs}.items():
         if not (work / name).exists():

@@ -23,19 +23,19 @@ import numpy as np
 import pandas as pd
 from scipy.special import logit
 
-from sklearn_mirt.fit_statistics import global_fit, item_fit, item_zh
-from sklearn_mirt.item_models import FourPL, ThreePL
-from sklearn_mirt.solvers.design import ExactModel, prepare
-from sklearn_mirt.solvers.marginal import FixedNodeLikelihood
-from sklearn_mirt.solvers.nodes import grid_nodes
-from sklearn_mirt.solvers.patterns import collapse_patterns
-from sklearn_mirt.solvers.person_scores import (
+from sklearn_mirt.diagnostics.item_fit import global_fit, item_fit, item_zh
+from sklearn_mirt.models.item_models.logistic import FourPL, ThreePL
+from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
+from sklearn_mirt.solvers.quadrature.fixed_nodes import FixedNodeLikelihood
+from sklearn_mirt.solvers.quadrature.model import ExactModel, prepare
+from sklearn_mirt.solvers.quadrature.nodes import grid_nodes
+from sklearn_mirt.solvers.quadrature.patterns import collapse_patterns
+from sklearn_mirt.solvers.quadrature.respondent_scores import (
     recode,
     score_respondents,
     sum_score_table,
 )
-from sklearn_mirt.solvers.quadrature import ExactSettings, fit_quadrature
-from sklearn_mirt.solvers.standard_errors import observed_information
+from sklearn_mirt.solvers.quadrature.standard_errors import observed_information
 
 DATA = Path(os.environ["SKLEARN_MIRT_DATA"])
 GRID = ExactSettings(nodes="grid", node_limit=6.0)

@@ -16,7 +16,7 @@ import numpy as np
 
 from sklearn_mirt import MIRTTransformer
 from sklearn_mirt.datasets import make_responses
-from sklearn_mirt.kernels import cpu, solves_cpu
+from sklearn_mirt.solvers.kernels import cpu, gaussian_solves
 
 _ARITHMETIC = r"\bv?(?:add|sub|mul|div|sqrt|max|min|fn?m(?:add|sub)\w*?)"
 PACKED = re.compile(_ARITHMETIC + r"p[sd]\b")
@@ -29,7 +29,7 @@ def counts():
     """Return {kernel: (packed, scalar)} over all compiled signatures."""
     found = {}
     for name in KERNELS:
-        kernel = getattr(solves_cpu if name == "solve_batch" else cpu, name)
+        kernel = getattr(gaussian_solves if name == "solve_batch" else cpu, name)
         text = "\n".join(kernel.inspect_asm().values())
         if text:
             found[name] = len(PACKED.findall(text)), len(SCALAR.findall(text))

@@ -25,7 +25,12 @@ from scipy import stats
 from scipy.special import expit
 
 from sklearn_mirt import MIRTTransformer, ResponseData, bootstrap, combined_intervals
-from sklearn_mirt.correlations import Scales, fisher_errors, fisher_interval, pearson
+from sklearn_mirt.diagnostics.correlations import (
+    Scales,
+    fisher_errors,
+    fisher_interval,
+    pearson,
+)
 
 # Slopes on two abilities and on the benchmark's own effect, and the mean logit.
 BENCHMARKS = np.array(

@@ -20,10 +20,10 @@ for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
 import numba
 import numpy as np
 
-from sklearn_mirt.data import ResponseData
-from sklearn_mirt.kernels import cpu
-from sklearn_mirt.solvers.base import ItemDesign
-from sklearn_mirt.solvers.variational import VariationalSolver
+from sklearn_mirt.data.responses import ResponseData
+from sklearn_mirt.models.item_design import ItemDesign
+from sklearn_mirt.solvers.kernels import cpu
+from sklearn_mirt.solvers.variational.solver import VariationalSolver
 
 
 def best(function, repeats=7):

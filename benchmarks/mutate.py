@@ -7,8 +7,8 @@ For each change the tests run in a forked process, until the first that fails. A
 that no test notices survives and is printed: it wants a test, or a reason why it
 changes nothing.
 
-    python benchmarks/mutate.py items tests/test_items.py
-    python benchmarks/mutate.py rotation tests/test_rotation.py --sample 60
+    python benchmarks/mutate.py items tests/models/test_items.py
+    python benchmarks/mutate.py rotation tests/models/rotation/test_rotation.py --sample 60
 
 Ends with exit status 1 if a change survives.
 """
@@ -34,10 +34,10 @@ import pytest
 import scipy.stats  # noqa: F401
 import sklearn.model_selection  # noqa: F401
 
-import sklearn_mirt.classifier
-import sklearn_mirt.transformer  # noqa: F401
+import sklearn_mirt.estimators.classifier
+import sklearn_mirt.estimators.transformer  # noqa: F401
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 SWAPS = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
     ast.MatMult: ast.Mult, ast.Pow: ast.Mult, ast.Lt: ast.LtE, ast.LtE: ast.Lt,

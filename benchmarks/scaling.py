@@ -19,9 +19,9 @@ for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
 import numpy as np
 from limit import answers, exponential_time, limit, pass_time, product_rate
 
-from sklearn_mirt.data import ResponseData
-from sklearn_mirt.solvers.base import ItemDesign
-from sklearn_mirt.solvers.variational import VariationalSolver
+from sklearn_mirt.data.responses import ResponseData
+from sklearn_mirt.models.item_design import ItemDesign
+from sklearn_mirt.solvers.variational.solver import VariationalSolver
 
 # respondents, items, dimensions of the problems that threads are tried on
 THREADED = [(100, 30_000, 2), (90, 74_388, 8), (6_812, 1_480, 6), (5_000, 10_000, 2)]

@@ -23,8 +23,8 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 from sklearn_mirt import MIRTTransformer
-from sklearn_mirt.budgets import selection_curve
 from sklearn_mirt.selection import InformativeItemSelector
+from sklearn_mirt.selection.curves import selection_curve
 from sklearn_mirt.selection.problem import Constraints, greedy_ranking
 from sklearn_mirt.selection.strategies import DiscriminationStrategy, KrigingStrategy
 

@@ -15,96 +15,103 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0.dev0"
+from sklearn_mirt._version import __version__
 
 if TYPE_CHECKING:
     from sklearn_mirt import datasets, metrics
-    from sklearn_mirt.abilities import Abilities
-    from sklearn_mirt.alignment import align_fits
-    from sklearn_mirt.audit import BenchmarkAudit, audit_benchmarks
-    from sklearn_mirt.bank import ItemBank, load_item_bank, save_item_bank
-    from sklearn_mirt.baselines import (
-        AdditiveClassifier,
-        GroupMeanScoreClassifier,
-        ItemMeanClassifier,
-        MeanScoreClassifier,
-    )
-    from sklearn_mirt.budgets import recommend_size, selection_curve, summarize_curve
-    from sklearn_mirt.classifier import MIRTClassifier
-    from sklearn_mirt.comparison import benchmirt_pair_comparison, compare_respondents
-    from sklearn_mirt.data import ResponseData
-    from sklearn_mirt.diagnostics import null_control
-    from sklearn_mirt.dimensions import choose_dimensions
-    from sklearn_mirt.files import read_items, read_responses
-    from sklearn_mirt.fit_statistics import (
+    from sklearn_mirt.audit.audit import BenchmarkAudit, audit_benchmarks
+    from sklearn_mirt.audit.dimension_runs import compare_runs
+    from sklearn_mirt.data.files.read import read_items, read_responses
+    from sklearn_mirt.data.responses import ResponseData
+    from sklearn_mirt.data.shards.responses import ShardedResponses
+    from sklearn_mirt.diagnostics.bootstrap import bootstrap, combined_intervals
+    from sklearn_mirt.diagnostics.item_fit import (
         global_fit,
         item_fit,
         likelihood_ratio,
         person_zh,
     )
-    from sklearn_mirt.items import ItemParameters
-    from sklearn_mirt.runs import compare_runs
-    from sklearn_mirt.scoring import (
+    from sklearn_mirt.diagnostics.null_control import null_control
+    from sklearn_mirt.diagnostics.respondent_pairs import (
+        benchmirt_pair_comparison,
+        compare_respondents,
+    )
+    from sklearn_mirt.diagnostics.stability import dimension_stability
+    from sklearn_mirt.estimators.alignment import align_fits
+    from sklearn_mirt.estimators.baselines import (
+        AdditiveClassifier,
+        GroupMeanScoreClassifier,
+        ItemMeanClassifier,
+        MeanScoreClassifier,
+    )
+    from sklearn_mirt.estimators.classifier import MIRTClassifier
+    from sklearn_mirt.estimators.dimensions import choose_dimensions
+    from sklearn_mirt.estimators.transformer import MIRTTransformer
+    from sklearn_mirt.models.abilities import Abilities
+    from sklearn_mirt.models.item_bank import ItemBank, load_item_bank, save_item_bank
+    from sklearn_mirt.models.items import ItemParameters
+    from sklearn_mirt.selection import InformativeItemSelector
+    from sklearn_mirt.selection.curves import (
+        recommend_size,
+        selection_curve,
+        summarize_curve,
+    )
+    from sklearn_mirt.selection.full_scores import (
         FullScoreRegressor,
         RawMeanScorer,
         RidgeScorer,
         StratifiedMeanScorer,
         compare_scores,
     )
-    from sklearn_mirt.selection import InformativeItemSelector
-    from sklearn_mirt.shards import ShardedResponses
-    from sklearn_mirt.solvers.design import ExactModel
-    from sklearn_mirt.solvers.person_scores import score_respondents
-    from sklearn_mirt.solvers.quadrature import ExactSettings, fit_quadrature
-    from sklearn_mirt.stability import dimension_stability
-    from sklearn_mirt.transformer import MIRTTransformer
-    from sklearn_mirt.uncertainty import bootstrap, combined_intervals
+    from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
+    from sklearn_mirt.solvers.quadrature.model import ExactModel
+    from sklearn_mirt.solvers.quadrature.respondent_scores import score_respondents
 
 # One table for the three things below: where each public name lives.
 _HOME = {
-    "Abilities": "abilities",
-    "AdditiveClassifier": "baselines",
-    "BenchmarkAudit": "audit",
-    "ExactModel": "solvers.design",
-    "ExactSettings": "solvers.quadrature",
-    "FullScoreRegressor": "scoring",
-    "GroupMeanScoreClassifier": "baselines",
+    "Abilities": "models.abilities",
+    "AdditiveClassifier": "estimators.baselines",
+    "BenchmarkAudit": "audit.audit",
+    "ExactModel": "solvers.quadrature.model",
+    "ExactSettings": "solvers.quadrature.fit",
+    "FullScoreRegressor": "selection.full_scores",
+    "GroupMeanScoreClassifier": "estimators.baselines",
     "InformativeItemSelector": "selection",
-    "ItemBank": "bank",
-    "ItemMeanClassifier": "baselines",
-    "ItemParameters": "items",
-    "MIRTClassifier": "classifier",
-    "MIRTTransformer": "transformer",
-    "MeanScoreClassifier": "baselines",
-    "RawMeanScorer": "scoring",
-    "ResponseData": "data",
-    "RidgeScorer": "scoring",
-    "ShardedResponses": "shards",
-    "StratifiedMeanScorer": "scoring",
-    "align_fits": "alignment",
-    "audit_benchmarks": "audit",
-    "benchmirt_pair_comparison": "comparison",
-    "bootstrap": "uncertainty",
-    "choose_dimensions": "dimensions",
-    "combined_intervals": "uncertainty",
-    "compare_respondents": "comparison",
-    "compare_runs": "runs",
-    "compare_scores": "scoring",
-    "dimension_stability": "stability",
-    "fit_quadrature": "solvers.quadrature",
-    "global_fit": "fit_statistics",
-    "item_fit": "fit_statistics",
-    "likelihood_ratio": "fit_statistics",
-    "load_item_bank": "bank",
-    "null_control": "diagnostics",
-    "person_zh": "fit_statistics",
-    "read_items": "files",
-    "read_responses": "files",
-    "recommend_size": "budgets",
-    "save_item_bank": "bank",
-    "score_respondents": "solvers.person_scores",
-    "selection_curve": "budgets",
-    "summarize_curve": "budgets",
+    "ItemBank": "models.item_bank",
+    "ItemMeanClassifier": "estimators.baselines",
+    "ItemParameters": "models.items",
+    "MIRTClassifier": "estimators.classifier",
+    "MIRTTransformer": "estimators.transformer",
+    "MeanScoreClassifier": "estimators.baselines",
+    "RawMeanScorer": "selection.full_scores",
+    "ResponseData": "data.responses",
+    "RidgeScorer": "selection.full_scores",
+    "ShardedResponses": "data.shards.responses",
+    "StratifiedMeanScorer": "selection.full_scores",
+    "align_fits": "estimators.alignment",
+    "audit_benchmarks": "audit.audit",
+    "benchmirt_pair_comparison": "diagnostics.respondent_pairs",
+    "bootstrap": "diagnostics.bootstrap",
+    "choose_dimensions": "estimators.dimensions",
+    "combined_intervals": "diagnostics.bootstrap",
+    "compare_respondents": "diagnostics.respondent_pairs",
+    "compare_runs": "audit.dimension_runs",
+    "compare_scores": "selection.full_scores",
+    "dimension_stability": "diagnostics.stability",
+    "fit_quadrature": "solvers.quadrature.fit",
+    "global_fit": "diagnostics.item_fit",
+    "item_fit": "diagnostics.item_fit",
+    "likelihood_ratio": "diagnostics.item_fit",
+    "load_item_bank": "models.item_bank",
+    "null_control": "diagnostics.null_control",
+    "person_zh": "diagnostics.item_fit",
+    "read_items": "data.files.read",
+    "read_responses": "data.files.read",
+    "recommend_size": "selection.curves",
+    "save_item_bank": "models.item_bank",
+    "score_respondents": "solvers.quadrature.respondent_scores",
+    "selection_curve": "selection.curves",
+    "summarize_curve": "selection.curves",
 }
 _MODULES = frozenset({"datasets", "metrics"})
 

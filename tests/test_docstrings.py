@@ -28,8 +28,9 @@ BUILT_ELSEWHERE = {
     *("ResponseData", "ShardedResponses", "BenchmarkAudit", "LoadedResponses"),
 }
 MODULES = (
-    *("bank", "datasets", "files", "interchange", "metrics", "plots", "selection"),
-    *("scoring", "splitters", "writers"),
+    *("models.item_bank", "datasets", "data.files.read", "data.files.write"),
+    *("banks.interchange", "metrics", "metrics.splitters", "plots", "selection"),
+    "selection.full_scores",
 )
 
 

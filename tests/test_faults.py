@@ -26,8 +26,8 @@ from sklearn_mirt import (
     load_item_bank,
     save_item_bank,
 )
-from sklearn_mirt.callbacks import PassReporter
 from sklearn_mirt.datasets import make_responses
+from sklearn_mirt.estimators.callbacks import PassReporter
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning",

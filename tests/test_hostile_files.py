@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sklearn_mirt.files import FileFormatError, read_responses
+from sklearn_mirt.data.files.read import FileFormatError, read_responses
 
 WIDE = "model,q1,q2\na,1,0\nb,0,1\n"
 SCORES = [[1, 0], [0, 1]]

@@ -11,166 +11,76 @@ import sklearn_mirt
 
 PACKAGE = Path(sklearn_mirt.__file__).parent
 
-# Layers of the package: the modules of each, and the layers they may import from.
-LAYERS = {
-    "foundation": {
-        "exceptions",
-        "cells",
-        "checking",
-        "data",
-        "items",
-        "abilities",
-        "resampling",
-        "item_model",
-        "item_models",
-    },
-    "priors": {"priors"},
-    "kernels": {"kernels"},
-    "runner": {"runner", "streaming", "dask_runner"},
-    "shards": {"shards", "pieces", "sharding", "wide_sharding"},
-    "solvers": {"solvers"},
-    "exact_fit": {"fit_statistics", "limited_information"},
-    "rotation": {"gradient_projection", "rotation"},
-    "datasets": {"datasets", "fetching", "simulation", "suite", "tiny_benchmarks"},
-    "atomic": {"atomic"},
-    "spreadsheets": {"spreadsheets"},
-    "versions": {"versions"},
-    "bank": {"bank"},
-    "tables": {"tables", "streams"},
-    "readers": {"readers"},
-    "files": {"files", "layouts", "writers"},
-    "interchange": {"interchange"},
-    "estimators": {
-        "callbacks",
-        "summaries",
-        "design",
-        "dimensions",
-        "long",
-        "prediction",
-        "estimator",
-        "classifier",
-        "transformer",
-        "baselines",
-        "lazy",
-        "sharded_abilities",
-        "sharded_fit",
-    },
-    "analysis": {
-        "selection",
-        "scoring",
-        "budgets",
-        "adaptive",
-        "calibration",
-        "diagnostics",
-        "metrics",
-        "alignment",
-        "comparison",
-        "correlations",
-        "refit",
-        "replicates",
-        "stability",
-        "uncertainty",
-        "heldout",
-        "cellmetrics",
-        "splitters",
-        "description",
-        "crossvalidation",
-    },
-    "audit": {"audit", "audit_tables", "findings", "runs", "provenance"},
-    "plots": {"plots"},
-    "report": {"report"},
-    "presentation": {"console", "output"},
-    "commands": {"commands"},
-    "cli": {"cli"},
-    "main": {"__main__"},
-    "public": {"__init__"},
+# Rooms of the package, from the ground up: what a module of each may import besides its
+# own room. A module belongs to the room with the longest matching name.
+GROUND = {"exceptions", "_version"}
+DATA = GROUND | {"data"}
+FILES = DATA | {"data.files"}
+SHARDS = FILES | {"data.shards"}
+MODELS = SHARDS | {"models"}
+SOLVERS = MODELS | {
+    "solvers",
+    "solvers.kernels",
+    "solvers.runners",
+    "solvers.base",
+    "solvers.variational",
+    "solvers.quadrature",
+    "solvers.bifactor",
 }
-MAY_IMPORT = {
-    "foundation": {"foundation"},
-    "kernels": {"kernels", "foundation"},
-    # only for packed symmetric matrices
-    "priors": {"kernels", "foundation"},
-    "runner": {"runner", "atomic"},
-    "shards": {"shards", "foundation", "atomic"},
-    "solvers": {"solvers", "foundation", "priors", "kernels", "runner", "atomic"},
-    "exact_fit": {"exact_fit", "solvers", "foundation"},
-    "rotation": {"rotation", "foundation"},
-    "datasets": {"datasets", "files", "interchange", "bank", "atomic", "foundation"},
-    "tables": {"tables"},
-    "atomic": set(),
-    "spreadsheets": set(),
-    "versions": {"foundation", "public"},
-    # the version of the package is written into a bank
-    "bank": {"atomic", "foundation", "priors", "public"},
-    "readers": {"readers", "tables", "foundation"},
-    "files": {"files", "readers", "atomic", "tables", "spreadsheets", "foundation"},
-    "interchange": {"bank", "atomic", "tables", "spreadsheets", "foundation"},
-    "estimators": {
-        "estimators",
-        "versions",
-        "foundation",
-        "priors",
-        "kernels",
-        "runner",
-        "solvers",
-        "rotation",
-        "bank",
-        "atomic",
-        "shards",
-    },
-    "analysis": {
-        "analysis",
-        "versions",
-        "estimators",
-        "foundation",
-        "priors",
-        "rotation",
-        "runner",
-        "solvers",
-        "atomic",
-        # one compiled loop of the choice of items
-        "kernels",
-    },
-    "audit": {
-        "audit",
-        "analysis",
-        "estimators",
-        "rotation",
-        "foundation",
-        "spreadsheets",
-        # for its own pictures of itself, on demand: to_html, __rich__
-        "report",
-        "presentation",
-    },
-    "plots": {"plots"},
-    "report": {"report", "plots"},
-    "presentation": {"plots"},
-    "commands": {
-        "commands",
-        "public",
-        "files",
-        "bank",
-        "interchange",
-        "atomic",
-        "analysis",
-        "datasets",
-        "presentation",
-    },
-    "cli": {"commands"},
-    "main": {"cli"},
-    # names are imported lazily from everywhere
-    "public": set(LAYERS),
+ESTIMATORS = SOLVERS | {"estimators"}
+DIAGNOSTICS = ESTIMATORS | {"metrics", "banks", "selection", "diagnostics"}
+ROOMS = {
+    "exceptions": set(),
+    "_version": set(),
+    "data": GROUND,
+    "data.files": DATA,
+    "data.shards": FILES,
+    "models": FILES,
+    "solvers": GROUND,
+    "solvers.kernels": MODELS,
+    "solvers.runners": FILES,
+    "solvers.base": MODELS | {"solvers.kernels", "solvers.runners"},
+    "solvers.variational": MODELS
+    | {"solvers.kernels", "solvers.runners", "solvers.base"},
+    "solvers.quadrature": MODELS
+    | {"solvers.kernels", "solvers.runners", "solvers.base"},
+    "solvers.bifactor": MODELS
+    | {"solvers.kernels", "solvers.runners", "solvers.base", "solvers.variational"},
+    "estimators": SOLVERS,
+    "metrics": DATA | {"data.files"},
+    # pictures fit nothing: they may know the formulas of the models alone
+    "plots": {"models"},
+    "banks": ESTIMATORS,
+    "selection": ESTIMATORS,
+    "diagnostics": DIAGNOSTICS,
+    "audit": DIAGNOSTICS | {"audit", "plots"},
+    "datasets": MODELS | {"banks"},
+    "cli": DIAGNOSTICS | {"audit", "plots", "datasets", "__init__"},
+    "__main__": {"cli"},
+    "__init__": DIAGNOSTICS | {"audit", "plots", "datasets"},
 }
-LAYER_OF = {module: layer for layer, names in LAYERS.items() for module in names}
 
 
 def module_files():
     return sorted(PACKAGE.rglob("*.py"))
 
 
-def top_module(path):
-    """Name of the module, or of the sub-package, directly under the package."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def module_name(path):
+    """Name of the module of a file, without that of the package; else __init__."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    if len(parts) > 1 and parts[-1] == "__init__":
+        parts = parts[:-1]
+    return ".".join(parts)
+
+
+MODULES = {module_name(path): path for path in module_files()}
+
+
+def room_of(module):
+    """Room with the longest name that the module begins with, or None."""
+    parts = module.split(".")
+    names = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+    return next((name for name in names if name in ROOMS), None)
 
 
 def _for_types_only(node):
@@ -198,47 +108,57 @@ def imports(path, *, inside_functions):
 
 def own_module(name):
     """Module of ours behind a full name; __init__ for the public names."""
-    parts = name.split(".")
-    if parts[0] != "sklearn_mirt":
+    package, _, name = name.partition(".")
+    if package != "sklearn_mirt":
         return None
-    is_module = len(parts) > 1 and (
-        (PACKAGE / f"{parts[1]}.py").exists() or (PACKAGE / parts[1]).is_dir()
-    )
-    return parts[1] if is_module else "__init__"
+    while name and name not in MODULES:
+        name = name.rpartition(".")[0]
+    return name or "__init__"
 
 
-@pytest.mark.parametrize("path", module_files(), ids=lambda p: str(p.name))
-def test_a_module_imports_only_from_the_layers_it_may_know(path):
-    module = top_module(path)
-    assert module in LAYER_OF, (
-        f"{module} is in no layer: add it to LAYERS and to CONTRIBUTING.md"
-    )
-    allowed = MAY_IMPORT[LAYER_OF[module]]
-    for name in imports(path, inside_functions=True):
-        other = own_module(name)
-        if other is not None:
-            assert LAYER_OF[other] in allowed, f"{module} must not import {name}"
+def own_imports(path):
+    names = imports(path, inside_functions=True)
+    return {other for name in names if (other := own_module(name)) is not None}
 
 
-@pytest.mark.parametrize("path", module_files(), ids=lambda p: str(p.name))
-def test_solvers_and_what_they_build_on_do_not_know_scikit_learn(path):
-    if LAYER_OF[top_module(path)] in {
-        "foundation",
-        "priors",
-        "kernels",
-        "runner",
-        "solvers",
-    }:
-        names = imports(path, inside_functions=True)
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_from_the_rooms_below(module):
+    room = room_of(module)
+    assert room, f"{module} is in no room: add it to ROOMS and to CONTRIBUTING.md"
+    allowed = ROOMS[room] | {room}
+    for other in own_imports(MODULES[module]):
+        assert room_of(other) in allowed, f"{module} must not import {other}"
+
+
+def test_every_room_is_there():
+    named = set(ROOMS).union(*ROOMS.values())
+    assert named <= set(MODULES), f"no such module: {sorted(named - set(MODULES))}"
+    assert named == set(ROOMS), f"not described: {sorted(named - set(ROOMS))}"
+
+
+def test_the_package_has_few_rooms_and_no_stray_module():
+    folders = {p.name for p in PACKAGE.iterdir() if (p / "__init__.py").exists()}
+    assert len(folders) <= 12
+    files = {p.stem for p in PACKAGE.glob("*.py")}
+    assert files == {"__init__", "__main__", "_version", "exceptions"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_solvers_and_what_they_build_on_do_not_know_scikit_learn(module):
+    # rotation takes its seeds and its warning from scikit-learn
+    if room_of(module).split(".")[0] in {"data", "models", "solvers"} and (
+        not module.startswith("models.rotation.")
+    ):
+        names = imports(MODULES[module], inside_functions=True)
         assert not [name for name in names if name.split(".")[0] == "sklearn"]
 
 
-@pytest.mark.parametrize("path", module_files(), ids=lambda p: str(p.name))
-def test_optional_and_slow_libraries_are_imported_on_first_use(path):
+@pytest.mark.parametrize("module", MODULES)
+def test_optional_and_slow_libraries_are_imported_on_first_use(module):
     late = {"pandas", "matplotlib", "dask", "distributed", "cupy", "pyarrow", "polars"}
-    if LAYER_OF[top_module(path)] not in {"presentation", "commands"}:
+    if room_of(module) != "cli" and module != "audit.terminal":
         late |= {"typer", "rich"}
-    names = imports(path, inside_functions=False)
+    names = imports(MODULES[module], inside_functions=False)
     assert not [name for name in names if name.split(".")[0] in late]
 
 

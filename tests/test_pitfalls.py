@@ -36,8 +36,8 @@ from sklearn_mirt import (
 from sklearn_mirt import metrics as mirt_metrics
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.exceptions import ResponseDataWarning
-from sklearn_mirt.kernels import compiling, cpu
-from sklearn_mirt.scoring import compare_scores
+from sklearn_mirt.selection.full_scores import compare_scores
+from sklearn_mirt.solvers.kernels import compiling, cpu
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn_mirt.exceptions.ResponseDataWarning"),
@@ -522,7 +522,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
     code = """if True:
         import numpy as np
         from sklearn_mirt import MIRTTransformer
-        from sklearn_mirt.kernels import cpu
+        from sklearn_mirt.solvers.kernels import cpu
 
         mirt = MIRTTransformer(1, max_iter=3).fit(np.tri(6))
         stats = [f.stats for f in vars(cpu).values() if hasattr(f, "stats")]

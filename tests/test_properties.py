@@ -31,11 +31,11 @@ from sklearn_mirt import (
     StratifiedMeanScorer,
     metrics,
 )
-from sklearn_mirt.bank import load_item_bank, save_item_bank
-from sklearn_mirt.checking import encode_ids
-from sklearn_mirt.rotation import congruence
-from sklearn_mirt.splitters import CellKFold, ItemKFold, RespondentKFold
-from sklearn_mirt.spreadsheets import guarded_text
+from sklearn_mirt.data.checks import encode_ids
+from sklearn_mirt.data.files.spreadsheets import guarded_text
+from sklearn_mirt.metrics.splitters import CellKFold, ItemKFold, RespondentKFold
+from sklearn_mirt.models.item_bank import load_item_bank, save_item_bank
+from sklearn_mirt.models.rotation.apply import congruence
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 NAN = np.nan

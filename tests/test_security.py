@@ -14,19 +14,14 @@ import pyarrow as pa
 import pytest
 
 import sklearn_mirt
-from sklearn_mirt import (
-    ItemBank,
-    ItemParameters,
-    ResponseData,
-    audit_benchmarks,
-    streams,
-)
-from sklearn_mirt.atomic import replacing
-from sklearn_mirt.fetching import fetch_file
-from sklearn_mirt.files import FileFormatError, read_responses
-from sklearn_mirt.interchange import read_mirt_table, write_mirt_table
-from sklearn_mirt.spreadsheets import csv_text, guarded
-from sklearn_mirt.writers import write_item_list, write_responses
+from sklearn_mirt import ItemBank, ItemParameters, ResponseData, audit_benchmarks
+from sklearn_mirt.banks.interchange import read_mirt_table, write_mirt_table
+from sklearn_mirt.data.files import streams
+from sklearn_mirt.data.files.atomic import replacing
+from sklearn_mirt.data.files.read import FileFormatError, read_responses
+from sklearn_mirt.data.files.spreadsheets import csv_text, guarded
+from sklearn_mirt.data.files.write import write_item_list, write_responses
+from sklearn_mirt.datasets.fetching import fetch_file
 
 PACKAGE = Path(sklearn_mirt.__file__).parent
 FORMULAS = ["=1+1", "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1"]

@@ -38,9 +38,9 @@ from sklearn_mirt import (
     RawMeanScorer,
     RidgeScorer,
     StratifiedMeanScorer,
-    versions,
 )
 from sklearn_mirt.datasets import make_responses
+from sklearn_mirt.estimators import pickling as versions
 from sklearn_mirt.exceptions import PickleVersionWarning
 
 pytestmark = [

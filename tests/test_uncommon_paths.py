@@ -15,16 +15,16 @@ from sklearn_mirt import (
     fit_quadrature,
 )
 from sklearn_mirt.datasets import make_responses
-from sklearn_mirt.priors import GroupPrior
+from sklearn_mirt.models.item_design import ItemDesign
+from sklearn_mirt.models.priors import GroupPrior
 from sklearn_mirt.selection.strategies import DiscriminationStrategy
-from sklearn_mirt.solvers.acceleration import Extrapolation
-from sklearn_mirt.solvers.base import ItemDesign
-from sklearn_mirt.solvers.bifactor import fit_bifactor
-from sklearn_mirt.solvers.exact_start import choose_anchors
-from sklearn_mirt.solvers.latent import LatentNormal
-from sklearn_mirt.solvers.person_scores import score_respondents
-from sklearn_mirt.solvers.quadrature import ExactSettings
-from sklearn_mirt.solvers.variational import VariationalSolver
+from sklearn_mirt.solvers.bifactor.fit import fit_bifactor
+from sklearn_mirt.solvers.quadrature.ability_distribution import LatentNormal
+from sklearn_mirt.solvers.quadrature.fit import ExactSettings
+from sklearn_mirt.solvers.quadrature.respondent_scores import score_respondents
+from sklearn_mirt.solvers.quadrature.start import choose_anchors
+from sklearn_mirt.solvers.variational.acceleration import Extrapolation
+from sklearn_mirt.solvers.variational.solver import VariationalSolver
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 X = make_responses(12, 6, 1, random_state=0).responses

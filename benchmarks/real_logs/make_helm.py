@@ -5,7 +5,7 @@ Two models answer five questions in two training trials, as they stand and in lo
 `per_instance_stats.json`, and beside them `expected.csv`: what each model was asked and
 made to answer, written down by the client, not read from the logs.
 
-    python benchmarks/real_logs/make_helm.py tests/data/helm
+    python benchmarks/real_logs/make_helm.py tests/samples/helm
 
 Needs crfm-helm; nothing is downloaded. `--no-deps` and the small ones of its
 dependencies are enough (torch, transformers and spacy are not used here).

@@ -3,7 +3,7 @@
 Two mock models on one task, two scorers, one log as .eval and one as .json; and beside
 them `expected.csv`: what each model was made to answer, decided here before the run.
 
-    python benchmarks/real_logs/make_inspect.py tests/data/inspect
+    python benchmarks/real_logs/make_inspect.py tests/samples/inspect
 
 Needs inspect_ai; nothing is downloaded.
 """

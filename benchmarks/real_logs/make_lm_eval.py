@@ -5,7 +5,7 @@ Writes the folders that `lm_eval --log_samples --output_path` writes for three "
 with two filters, and beside them `expected.csv`: every score, asked from the harness
 itself (`lm_eval.simple_evaluate`), not read from the logs.
 
-    python benchmarks/real_logs/make_lm_eval.py tests/data/lm_eval
+    python benchmarks/real_logs/make_lm_eval.py tests/samples/lm_eval
 
 Needs lm_eval and datasets; nothing is downloaded.
 """

@@ -4,7 +4,7 @@ Two models, a data set answered once and one answered twice; the task scores the
 OpenCompass's exact-match evaluator and `dump_details`, and writes the result files.
 Beside them `expected.csv`: what the answers were made to be.
 
-    python benchmarks/real_logs/make_opencompass.py tests/data/opencompass
+    python benchmarks/real_logs/make_opencompass.py tests/samples/opencompass
 
 Needs opencompass, of whose dependencies (`pip install --no-deps`) only mmengine-lite,
 datasets and scipy: torch and transformers, which evaluation imports and does not use,

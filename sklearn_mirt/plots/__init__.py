@@ -20,7 +20,7 @@ from sklearn_mirt.plots.items import (
     InformationDisplay,
     ItemCurvesDisplay,
 )
-from sklearn_mirt.plots.tools import dimensions_of, significance_stars
+from sklearn_mirt.plots.style import dimensions_of, significance_stars
 
 __all__ = [
     "AbilityDisplay",

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import norm
 
-from sklearn_mirt.plots.tools import (
+from sklearn_mirt.plots.style import (
     COLOURS,
     dimension_label,
     dimension_names,

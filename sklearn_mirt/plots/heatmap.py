@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_mirt.plots.tools import (
+from sklearn_mirt.plots.style import (
     dimension_label,
     dimension_names,
     dimensions_of,

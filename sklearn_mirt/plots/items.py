@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_mirt.plots.tools import (
+from sklearn_mirt.plots.style import (
     COLOURS,
     MARKERS,
     dimension_label,

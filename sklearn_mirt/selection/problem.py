@@ -13,7 +13,7 @@ from sklearn_mirt.selection.surrogate import (
     fit_folds,
     fit_scales,
 )
-from sklearn_mirt.solvers.bifactor import fit_bifactor
+from sklearn_mirt.solvers.bifactor.fit import fit_bifactor
 
 __all__ = ["Constraints", "SelectionProblem", "greedy_ranking", "overall_weights"]
 
@@ -124,7 +124,7 @@ class SelectionProblem:
 
         None for fewer than 8 respondents.
         """
-        from sklearn_mirt.selection.calibration import calibrate
+        from sklearn_mirt.selection.error_calibration import calibrate
 
         return calibrate(self) if len(self.responses) >= MIN_FOR_SCALES else None
 

@@ -10,13 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from sklearn_mirt.checking import is_number
-from sklearn_mirt.selection.bank import (
-    OVERALL,
-    positions_of,
-    read_bank,
-    some,
-)
+from sklearn_mirt.data.checks import is_number
+from sklearn_mirt.estimators.pickling import VersionedPickleMixin
 from sklearn_mirt.selection.problem import (
     Constraints,
     SelectionProblem,
@@ -24,7 +19,12 @@ from sklearn_mirt.selection.problem import (
     overall_weights,
 )
 from sklearn_mirt.selection.strategies import make_strategy
-from sklearn_mirt.versions import VersionedPickleMixin
+from sklearn_mirt.selection.training_answers import (
+    OVERALL,
+    positions_of,
+    read_bank,
+    some,
+)
 
 __all__ = ["InformativeItemSelector"]
 
@@ -179,7 +179,7 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
 
     def scorer(self):
         """Return a fitted ``FullScoreRegressor`` that shares the models of this fit."""
-        from sklearn_mirt.scoring import FullScoreRegressor
+        from sklearn_mirt.selection.full_scores import FullScoreRegressor
 
         check_is_fitted(self)
         scorer = FullScoreRegressor(self.n_dims, item_groups=self.item_groups)

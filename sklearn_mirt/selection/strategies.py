@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from sklearn_mirt.kernels.compiling import jit
+from sklearn_mirt.solvers.kernels.compiling import jit
 
 __all__ = [
     "AnchorStrategy",

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from sklearn_mirt.solvers.bifactor import fit_bifactor
+from sklearn_mirt.solvers.bifactor.fit import fit_bifactor
 
 __all__ = [
     "DEFAULT_BLOCKS",

@@ -8,39 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sklearn_mirt.abilities import Abilities
-from sklearn_mirt.items import ItemParameters
-from sklearn_mirt.priors import GroupPrior
+from sklearn_mirt.models.abilities import Abilities
+from sklearn_mirt.models.items import ItemParameters
+from sklearn_mirt.models.priors import GroupPrior
 
 if TYPE_CHECKING:
-    from sklearn_mirt.solvers.sharded import ShardedAbilities
-
-
-@dataclass(frozen=True, eq=False)
-class ItemDesign:
-    """What is fixed about the items before a fit.
-
-    Parameters
-    ----------
-    groups : ndarray of shape (n_items,)
-        Item group of each item, an integer from 0.
-    group_labels : ndarray of shape (n_groups,)
-        Names of the groups.
-    guessing : ndarray of shape (n_items,)
-        Known guessing floor, 0 where there is none.
-    positive_slopes : bool
-        Whether slopes are kept at or above zero.
-    """
-
-    groups: np.ndarray
-    group_labels: np.ndarray
-    guessing: np.ndarray
-    positive_slopes: bool = False
-
-    @property
-    def n_groups(self):
-        """Return the number of item groups."""
-        return len(self.group_labels)
+    from sklearn_mirt.solvers.variational.by_respondents import ShardedAbilities
 
 
 @dataclass(frozen=True, eq=False)

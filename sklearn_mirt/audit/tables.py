@@ -1,0 +1,229 @@
+"""The tables of an audit: benchmarks, subsets, respondents, items, dimensions."""
+
+import numpy as np
+
+from sklearn_mirt.diagnostics.correlations import (
+    Scales,
+    adjusted,
+    fisher_errors,
+    fisher_interval,
+    fisher_p_values,
+    pearson,
+)
+from sklearn_mirt.models.item_design import sorted_codes
+
+_LABELS = ("benchmark", "subset", "category", "stated_dimension", "text")
+
+
+def dimension_columns(n_dims):
+    """Return the column names of the dimensions: dim1, dim2..."""
+    return [f"dim{k + 1}" for k in range(n_dims)]
+
+
+def item_labels(ids, items):
+    """Return benchmark, subset, category... of each item, joined by id.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n_items,)
+    items : DataFrame or None
+        Index: item ids.
+
+    Returns
+    -------
+    labels : dict of object ndarrays of shape (n_items,)
+        "benchmark" always; the others where the table has them, "" where missing.
+
+    Raises
+    ------
+    ValueError
+        An item is missing, repeated, or without benchmark.
+    """
+    if items is None:
+        return {"benchmark": np.array(["all items"] * len(ids), dtype=object)}
+    known = set(items.index)
+    missing = [item for item in ids if item not in known]
+    if missing:
+        raise ValueError(
+            f"The item table has no row for item {missing[0]!r} ({len(missing)} of "
+            f"{len(ids)} items are missing from it)"
+        )
+    if not items.index.is_unique:
+        repeated = items.index[items.index.duplicated()][0]
+        raise ValueError(f"The item table has more than one row for item {repeated!r}")
+    rows, labels = items.loc[list(ids)], {}
+    for column in _LABELS:
+        if column in rows:
+            values = rows[column].astype(object)
+            if column == "benchmark" and values.isna().any():
+                item = values.index[values.isna()][0]
+                raise ValueError(f"The item table has no benchmark for item {item!r}")
+            labels[column] = values.where(values.notna(), "").to_numpy()
+    labels.setdefault("benchmark", np.array(["all items"] * len(ids), dtype=object))
+    return labels
+
+
+def audit_scales(labels):
+    """Return the scales of an audit, and which of them are benchmarks.
+
+    Parameters
+    ----------
+    labels : dict
+        As of `item_labels`.
+
+    Returns
+    -------
+    scales : Scales
+        Benchmarks, then (benchmark, subset) pairs.
+    n_benchmarks : int
+    """
+    benchmark = labels["benchmark"]
+    pairs = np.empty(len(benchmark), dtype=object)
+    pairs[:] = list(zip(benchmark, labels.get("subset", benchmark), strict=True))
+    parts, codes = sorted_codes(pairs)
+    names, of_part = sorted_codes([pair[0] for pair in parts])
+    members = of_part == np.arange(len(names))[:, None]
+    members = np.vstack([members, np.eye(len(parts), dtype=bool)])
+    return Scales(codes, members, [*names, *parts]), len(names)
+
+
+def scale_table(model, data, scales, labels, items, clusters, halves, bootstrap):
+    """Return one row per scale: size, mean, correlations with intervals and p-values.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    data : ResponseData
+    scales : Scales
+    labels : dict
+    items : DataFrame
+        The item table of the audit.
+    clusters : ndarray of int or None
+        Groups of respondents.
+    halves : ItemHalves or None
+        p-values are across the halves, or else of the correlation as it stands.
+    bootstrap : Bootstrap or None
+        Over items; adds its variance to the intervals.
+    """
+    import pandas as pd
+
+    of_item = scales.members[:, scales.parts]
+    n_items = of_item.sum(1)
+    means = scales.means(data)
+    item_means = items["mean_score"].to_numpy()
+    outside = ~((item_means > 0.05) & (item_means < 0.95))
+    table = pd.DataFrame(
+        {
+            "n_items": n_items,
+            "mean_score": _mean_over_respondents(means),
+            "saturated_items": of_item @ outside / n_items,
+        },
+        index=pd.Index(scales.names, tupleize_cols=False),
+    )
+    r = pearson(model.abilities_, means)
+    errors, dof = fisher_errors(model.abilities_, means, clusters)
+    cross, p = np.full(r.shape, np.nan), fisher_p_values(r, errors, dof[:, None])
+    if halves is not None:
+        cross, p = halves.cross_correlations(data, scales, clusters)
+    if bootstrap is not None:
+        errors = np.sqrt(errors**2 + bootstrap.correlation_errors() ** 2)
+    low, high = fisher_interval(r, errors, dof[:, None])
+    names = dimension_columns(r.shape[1])
+    columns = {"r": r, "p": p, "low": low, "high": high, "cross": cross}
+    # at once: a table of many columns added one by one is slow
+    parts = [
+        pd.DataFrame(values, table.index, [f"{prefix}_{name}" for name in names])
+        for prefix, values in columns.items()
+    ]
+    table = pd.concat([table, *parts], axis=1)
+    mdisc = items["mdisc"].to_numpy()
+    table["mdisc"] = [np.median(mdisc[row]) for row in of_item]
+    key = "stated_dimension" if "stated_dimension" in labels else "category"
+    if key in labels:
+        table["stated"] = [_one_label(labels[key][row]) for row in of_item]
+    return table
+
+
+def with_adjusted(table, n_dims):
+    """Add q_dim*: p-values adjusted for all correlations of the table."""
+    names = dimension_columns(n_dims)
+    q = adjusted(table[[f"p_{name}" for name in names]].to_numpy())
+    for k, name in enumerate(names):
+        table[f"q_{name}"] = q[:, k]
+    return table
+
+
+def _mean_over_respondents(means):
+    seen = ~np.isnan(means)
+    with np.errstate(invalid="ignore"):
+        return np.where(seen, means, 0).sum(0) / seen.sum(0)
+
+
+def _one_label(values):
+    """Return the label that all items share, or ""."""
+    first = values[0]
+    return first if all(value == first for value in values) else ""
+
+
+def ability_table(model, data, bootstrap=None):
+    """Return one row per respondent: abilities and errors; ranks if bootstrapped."""
+    import pandas as pd
+
+    names = dimension_columns(model.n_dims_)
+    errors = model.ability_posteriors_.standard_errors
+    (_, weight), _ = data.sums()
+    table = pd.DataFrame(model.abilities_, columns=names)
+    for k, name in enumerate(names):
+        table[f"se_{name}"] = errors[:, k]
+    table["mean_score"], table["n_answers"] = data.respondent_means(), weight
+    table.index = pd.Index(data.respondents, name="respondent")
+    if bootstrap is None:
+        return table
+    intervals, added = bootstrap.ability_table(), {}
+    for k, name in enumerate(names):
+        for column in (f"se_{name}", f"low_{name}", f"high_{name}"):
+            added[column] = intervals[column].to_numpy()
+        ranks = bootstrap.rank_table(k).loc[data.respondents]
+        for column in ("rank", "low_rank", "high_rank", "n_tied"):
+            added[f"{column}_{name}"] = ranks[column].to_numpy()
+    there = table.assign(**{c: v for c, v in added.items() if c in table})
+    new = {c: v for c, v in added.items() if c not in table}
+    return pd.concat([there, pd.DataFrame(new, table.index)], axis=1)
+
+
+def item_table(model, data, labels):
+    """Return one row per item: labels, slopes, errors, discrimination, mean score."""
+    import pandas as pd
+
+    items = model.item_parameters_
+    names = dimension_columns(model.n_dims_)
+    errors = np.sqrt(np.diagonal(items.covariances, axis1=1, axis2=2))
+    (weight, _), _ = data.sums()
+    table = pd.DataFrame(labels, index=pd.Index(data.items, name="item"))
+    for k, name in enumerate(names):
+        table[f"slope_{name}"] = items.slopes[:, k]
+    for k, name in enumerate(names):
+        table[f"se_slope_{name}"] = errors[:, k]
+    table["intercept"], table["se_intercept"] = items.intercepts, errors[:, -1]
+    table["mdisc"], table["mdiff"] = items.mdisc, items.mdiff
+    table["mean_score"], table["n_answers"] = data.item_means(), weight
+    return table
+
+
+def dimension_table(model, names, halves, replicates):
+    """Return one row per dimension: name, share of logit variance, congruence."""
+    import pandas as pd
+
+    items, prior = model.item_parameters_, model.ability_correlation_
+    # each dimension with its share of what it has in common with the others
+    shares = ((items.slopes @ prior) * items.slopes).sum(0)
+    table = pd.DataFrame(
+        # nothing explained, as where there is one respondent, has no shares
+        {"name": names, "share": shares / (shares.sum() or 1.0)},
+        index=pd.Index(dimension_columns(model.n_dims_), name="dimension"),
+    )
+    if halves is not None:
+        table["congruence"] = halves.typical
+        table["ceiling"] = np.median(halves.ceiling, axis=0)
+        table["replicates"] = halves.typical > replicates
+    return table

@@ -1,0 +1,46 @@
+"""The commands of `sklearn-mirt`: arguments in, calls of the public API, words out."""
+
+from typing import Annotated
+
+import typer
+
+from sklearn_mirt import __version__
+from sklearn_mirt.cli import audit, compare, cross_validate, describe, fit, select
+
+app = typer.Typer(
+    name="sklearn-mirt",
+    help="What does each benchmark measure? Audits with item response theory.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sklearn-mirt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Version."),
+    ] = False,
+) -> None:
+    pass
+
+
+for _command in (
+    audit.demo,
+    audit.audit,
+    describe.describe,
+    describe.convert,
+    fit.fit,
+    fit.dims,
+    cross_validate.crossval,
+    select.select,
+    select.score,
+    compare.compare,
+):
+    app.command()(_command)

@@ -1,0 +1,1 @@
+"""Answers of respondents to items: in memory, in files, in shards."""

@@ -1,0 +1,1 @@
+"""Responses and item tables, read from files and written to them."""

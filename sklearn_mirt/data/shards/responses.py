@@ -1,0 +1,401 @@
+"""ShardedResponses: answers of more respondents than one machine should hold.
+
+Respondents lie in shards, each a file of its own that is read as a whole. A shard holds
+the cells of its respondents as `cells.py` holds those of items, the table lying on its
+side. Which respondent is in which shard depends on ids alone (sharding.py), not on the
+files that the answers came in.
+"""
+
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sklearn_mirt.data.cells import DenseCells, SparseCells
+from sklearn_mirt.data.checks import object_array
+
+MANIFEST = "shards.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class ShardFile:
+    """One shard on disk: compressed rows of respondents and their ids.
+
+    Parameters
+    ----------
+    path : str
+        A .npz file.
+    n_items : int
+    """
+
+    path: str
+    n_items: int
+
+    def size(self):
+        """Return the bytes of the file, which it takes in memory too."""
+        return os.path.getsize(self.path)
+
+    def load(self):
+        """Return the cells, respondents along the first axis."""
+        with np.load(self.path) as arrays:
+            weights = arrays["weights"] if "weights" in arrays else None
+            if "offsets" not in arrays:
+                return DenseCells(arrays["scores"], weights)
+            return SparseCells(
+                arrays["offsets"],
+                arrays["items"],
+                arrays["scores"],
+                weights,
+                self.n_items,
+            )
+
+    def ids(self):
+        """Return the ids of the respondents, in the order of the rows."""
+        with np.load(self.path) as arrays:
+            return arrays["ids"]
+
+
+class ShardedResponses:
+    """Checked answers in shards of respondents, on disk.
+
+    Made once by :meth:`from_parquet`, opened again by :meth:`open`, fitted by
+    `MIRTClassifier` or `MIRTTransformer`: over the workers of the Dask client that is
+    current, or else streamed, one shard at a time for each thread.
+
+    Attributes
+    ----------
+    items : ndarray of shape (n_items,)
+        Item ids.
+    shards : list of ShardFile
+    item_weight, item_score : ndarrays of shape (n_items,)
+        Number of answers to each item, and sum of their scores.
+    n_respondents, n_answered : int
+        Number of respondents, and of those with answers.
+    n_observed : int
+        Number of answers.
+    max_memory : int
+        Bytes that a fit without a cluster may take in this process.
+    columns : list of str or None
+        Names of the columns of respondents and items of a long table.
+    """
+
+    def __init__(self, folder, items, shards, sums, counts, max_memory, columns):
+        self.max_memory, self.columns = max_memory, columns
+        self.folder = Path(folder)
+        self.items, self.shards = items, shards
+        self.item_weight, self.item_score = sums
+        self.n_respondents, self.n_answered, self.n_observed = counts
+        items.setflags(write=False)
+
+    @classmethod
+    def open(cls, folder, *, max_memory="2GB"):
+        """Return the responses that were put into shards in a folder.
+
+        Parameters
+        ----------
+        folder : path-like
+        max_memory : int or str, default="2GB"
+            What a fit without a cluster may take in this process: bytes, or text such
+            as "500MB". It limits the number of threads, each of which has one shard
+            open.
+
+        Raises
+        ------
+        ValueError
+            The folder holds no shards.
+        """
+        folder = Path(folder).absolute()  # workers may be elsewhere
+        try:
+            with open(folder / MANIFEST, encoding="utf-8") as file:
+                told = json.load(file)
+        except FileNotFoundError:
+            raise ValueError(
+                f"{folder} holds no shards (there is no {MANIFEST}); make them with "
+                "ShardedResponses.from_parquet"
+            ) from None
+        if told["format"] != _FORMAT:
+            raise ValueError(
+                f"{folder} holds shards of format {told['format']}, this version reads "
+                f"format {_FORMAT}"
+            )
+        with np.load(folder / "items.npz") as arrays:
+            ids = object_array(arrays["ids"].tolist())
+            sums = arrays["weight"], arrays["score"]
+        shards = [ShardFile(str(folder / name), len(ids)) for name in told["shards"]]
+        counts, memory = told["counts"], bytes_of(max_memory)
+        return cls(folder, ids, shards, sums, counts, memory, told["columns"])
+
+    @classmethod
+    def from_parquet(
+        cls,
+        source,
+        directory,
+        *,
+        respondent="respondent",
+        item="item",
+        score="score",
+        weight=None,
+        items=None,
+        aggregate=None,
+        n_shards=None,
+        max_memory="2GB",
+        layout="long",
+    ):
+        """Put a table in Parquet files into shards.
+
+        By the workers of the current Dask client, which must all see `source` and
+        `directory`; without one, piece by piece in this process.
+
+        Parameters
+        ----------
+        source : path-like, or list of path-like
+            A folder, searched for ``*.parquet`` at any depth, or files.
+        directory : path-like
+            Folder to make; it appears whole or not at all.
+        respondent, item, score : str
+            Names of the columns. Ids are whole numbers or text.
+        weight : str, default=None
+            Column of weights; a weight of 0 is a missing answer.
+        items : array-like, default=None
+            Item ids, in the order of the result; an answer to any other is an error.
+            Default: those that occur, sorted.
+        aggregate : {None, "mean", "first", "count"}, default=None
+            As in :meth:`ResponseData.from_long`.
+        n_shards : int, default=None
+            Number of shards, at least the number of workers. Default: by the number
+            of answers, 64 from 4 million to 500 million.
+        max_memory : int or str, default="2GB"
+            What the process, or each worker, may take meanwhile; more shards are made
+            where they would not fit. Later as in :meth:`open`.
+        layout : {"long", "wide"}, default="long"
+            One row per answer, or one row per respondent and one column per item. A
+            wide table keeps its rows in their order; `respondent` is its column of
+            ids, None for the place of the row, and all other columns are items.
+
+        Returns
+        -------
+        data : ShardedResponses
+
+        Raises
+        ------
+        FileExistsError
+            The directory exists.
+        ValueError
+            A file cannot be read or lacks a column; an id is missing; an item is not
+            known; a score is no number in [0, 1]; a respondent answered an item twice
+            and `aggregate` is None, or has two rows of a wide table. The message names
+            file and row.
+        """
+        from sklearn_mirt.data.shards import long_table, pieces
+
+        if layout == "wide":
+            from sklearn_mirt.data.shards.wide_table import put_wide_files
+
+            long_only = dict(
+                weight=weight, items=items, aggregate=aggregate, n_shards=n_shards
+            )
+            for name, value in long_only.items():
+                if value is not None:
+                    raise ValueError(f"{name} needs layout='long', got layout='wide'")
+            put_wide_files(source, directory, respondent, cluster_map(current_client()))
+            return cls.open(directory, max_memory=max_memory)
+        if layout != "long":
+            raise ValueError(f"layout must be 'long' or 'wide', got {layout!r}")
+        columns = long_table.Columns(respondent, item, score, weight)
+        found, n_rows = pieces.parquet_pieces(source, columns.names())
+        long_table.put_into_shards(
+            found,
+            columns,
+            directory,
+            cluster_map(current_client()),
+            items=items,
+            n_shards=n_shards
+            or long_table.number_of_shards(n_rows, bytes_of(max_memory)),
+            aggregate=aggregate,
+        )
+        return cls.open(directory, max_memory=max_memory)
+
+    @classmethod
+    def from_long(
+        cls,
+        frame,
+        directory,
+        *,
+        respondent="respondent",
+        item="item",
+        score="score",
+        weight=None,
+        items=None,
+        aggregate=None,
+        n_shards=None,
+        max_memory="2GB",
+    ):
+        """Put a dask DataFrame, one row per answer, into shards.
+
+        Parameters
+        ----------
+        frame : dask DataFrame
+            Its partitions are computed up to three times and never gathered.
+        directory : path-like
+            This and all that follow are as in :meth:`from_parquet`.
+        respondent, item, score : str
+        weight : str, default=None
+        items : array-like, default=None
+        aggregate : str, default=None
+        n_shards : int, default=None
+        max_memory : int or str, default="2GB"
+
+        Returns
+        -------
+        data : ShardedResponses
+
+        Raises
+        ------
+        FileExistsError, ValueError
+            As :meth:`from_parquet`; the message names partition and row.
+        """
+        from sklearn_mirt.data.shards import long_table, pieces
+
+        columns = long_table.Columns(respondent, item, score, weight)
+        lacking = [name for name in columns.names() if name not in frame.columns]
+        if lacking:
+            raise ValueError(
+                f"There is no column {lacking[0]!r}; there are {list(frame.columns)}"
+            )
+        parts = frame[columns.names()].to_delayed()
+        n_rows = n_shards or int(frame.shape[0].compute())
+        long_table.put_into_shards(
+            [pieces.FramePiece(part, k) for k, part in enumerate(parts)],
+            columns,
+            directory,
+            pieces.PieceMap(current_client()),
+            items=items,
+            n_shards=n_shards
+            or long_table.number_of_shards(n_rows, bytes_of(max_memory)),
+            aggregate=aggregate,
+        )
+        return cls.open(directory, max_memory=max_memory)
+
+    @classmethod
+    def from_wide(cls, X, directory, *, items=None):
+        """Put a wide table, one row per respondent, into shards, by runs of rows.
+
+        Parameters
+        ----------
+        X : dask array, dask DataFrame, or array of shape (n_respondents, n_items)
+            Scores in [0, 1], NaN where there is no answer. Each chunk of rows of a
+            dask array, each partition of a dask DataFrame, is one shard. Of any other
+            array, such as a memory map of a .npy file or a zarr array, a run of rows
+            is read at a time.
+        directory : path-like
+            Folder to make; it appears whole or not at all.
+        items : array-like, default=None
+            Item ids; default: columns of a DataFrame, else 0, 1, 2...
+
+        Returns
+        -------
+        data : ShardedResponses
+            Its respondents are 0, 1, 2...
+
+        Raises
+        ------
+        FileExistsError
+            The directory exists.
+        ValueError
+            A score is no number in [0, 1]; the message names the row and the item.
+        """
+        from sklearn_mirt.data.shards.wide_table import put_wide_table
+
+        put_wide_table(X, directory, items, current_client())
+        return cls.open(directory)
+
+    @property
+    def n_items(self):
+        """Return the number of items."""
+        return len(self.items)
+
+    def respondents(self):
+        """Yield the respondent ids of each shard."""
+        return (shard.ids() for shard in self.shards)
+
+    def __repr__(self):
+        """Return a one-line summary."""
+        return (
+            f"ShardedResponses({self.n_respondents} respondents x {self.n_items} items,"
+            f" {self.n_observed} answers in {len(self.shards)} shards)"
+        )
+
+
+def write_manifest(folder, items, shards, sums, counts, columns=None):
+    """Write what :meth:`ShardedResponses.open` reads.
+
+    Parameters
+    ----------
+    folder : Path
+    items : ndarray
+        Item ids, of one type.
+    shards : list of str
+        File names in the folder.
+    sums : pair of ndarrays
+        Weight and score of each item.
+    counts : list of int
+        Respondents, those with answers, answers.
+    columns : pair of str, default=None
+        Names of the columns of respondents and items of a long table.
+    """
+    np.savez(folder / "items.npz", ids=items, weight=sums[0], score=sums[1])
+    told = {"format": _FORMAT, "shards": shards, "counts": [int(n) for n in counts]}
+    told["columns"] = columns
+    (folder / MANIFEST).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def bytes_of(memory):
+    """Return a number of bytes, given as one or as text such as "2GB".
+
+    Raises
+    ------
+    ValueError
+        It is neither, or not positive.
+    """
+    found = re.fullmatch(r"\s*([\d.]+)\s*([kMGT]?)i?B?\s*", str(memory))
+    number = float(found[1]) * 1000 ** " kMGT".index(found[2] or " ") if found else 0
+    if not number > 0:
+        raise ValueError(
+            "max_memory must be a number of bytes or text such as '2GB', got "
+            f"{memory!r}"
+        )
+    return int(number)
+
+
+def current_client():
+    """Return the Dask client that is current, or None."""
+    distributed = sys.modules.get("distributed")  # without it there is no client
+    if distributed is None:
+        return None
+    try:
+        return distributed.default_client()
+    except ValueError:
+        return None
+
+
+def cluster_map(client):
+    """Return map(function, values) as a list, over a client or in this process."""
+    if client is None:
+        return lambda function, values: [function(value) for value in values]
+    return lambda function, values: gathered(
+        client, client.map(function, values, pure=False)
+    )
+
+
+def gathered(client, futures):
+    """Return the results of futures; after an error none of them goes on."""
+    try:
+        return client.gather(futures)
+    except BaseException:
+        client.cancel(futures)
+        raise

@@ -1,0 +1,1 @@
+"""Whether the model holds, and how sure its estimates are."""

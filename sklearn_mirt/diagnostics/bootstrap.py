@@ -1,0 +1,465 @@
+"""Bootstrap: how far abilities, ranks, correlations and discriminations would move.
+
+Two questions, two populations:
+
+- ``resample="items"``: the same respondents had met *other items of the same groups*.
+  Items are drawn within their group. Conditional on ability, the answers to different
+  items are independent, so this covers both which items were drawn and how they were
+  answered. It is the question behind an ability and a rank.
+- ``resample="respondents"``: *other respondents of the same population* had met the
+  same items. With `respondent_groups` (model families) whole groups are drawn:
+  checkpoints of one model are not independent. It is the question behind an item's
+  discrimination.
+
+A correlation of benchmark and dimension depends on both; the two variances add
+(:func:`combined_intervals`), which counts the noise of answers twice and is therefore
+on the safe side. Neither says what other *benchmarks* would have shown.
+"""
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import stats
+from threadpoolctl import threadpool_limits
+
+from sklearn_mirt.data.resampling import resampled
+from sklearn_mirt.diagnostics.correlations import Scales, fisher_interval, pearson
+from sklearn_mirt.diagnostics.refit import Refitter, as_data
+from sklearn_mirt.diagnostics.replicates import KeptReplicates, digest
+from sklearn_mirt.estimators.base import BaseMIRT
+from sklearn_mirt.exceptions import ResponseDataWarning
+from sklearn_mirt.models.item_design import group_labels, sorted_codes
+from sklearn_mirt.solvers.runners.threads import dask_client, n_threads
+
+_PASSES = {"items": 10, "respondents": 60}
+_TOL = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """Replicates of a fit, in the axes of the fit; see :func:`bootstrap`.
+
+    Attributes
+    ----------
+    resample : {"items", "respondents"}
+    estimator : the fitted estimator
+    n_replicates : int
+        Replicates that were finished.
+    abilities : ndarray of shape (n_replicates, n_respondents, n_dims) or None
+        With ``resample="items"``.
+    correlations : ndarray of shape (n_replicates, n_scales, n_dims)
+    mdisc : ndarray of shape (n_replicates, n_items) or None
+        With ``resample="respondents"``.
+    observed : ndarray of shape (n_scales, n_dims)
+        Correlations of the fit itself.
+    scales : list
+        Names of the scales.
+    n_units : int
+        Number of units drawn: items, respondents, or groups of respondents.
+    """
+
+    resample: str
+    estimator: BaseMIRT
+    abilities: np.ndarray | None
+    correlations: np.ndarray
+    mdisc: np.ndarray | None
+    observed: np.ndarray
+    scales: list
+    n_units: int
+
+    @property
+    def n_replicates(self):
+        """Return the number of finished replicates."""
+        return len(self.correlations)
+
+    def ability_errors(self):
+        """Return standard errors of the abilities, shape (n_respondents, n_dims).
+
+        The spread of the replicates, with two corrections. Posterior means vary less
+        than the errors they make: divided by the square root of the reliability 1 -
+        (posterior variance). Items are learned from the same answers, so that those of
+        a respondent who stands out are fitted too well: divided by 1 - h, where h is
+        the leverage (1 + theta' inv(Phi) theta) / n_respondents.
+        """
+        draws = self._needed("items", self.abilities, "abilities")
+        posterior = self.estimator.ability_posteriors_
+        prior = posterior.prior_covariance
+        error = posterior.standard_errors
+        reliability = np.clip(1 - error**2 / np.diagonal(prior), 0.05, 1)
+        theta = posterior.mean
+        distance = np.einsum("ip,pq,iq->i", theta, np.linalg.inv(prior), theta)
+        leverage = np.minimum((1 + distance) / len(theta), 0.5)
+        spread = draws.std(0, ddof=1)
+        return spread / np.sqrt(reliability) / (1 - leverage[:, None])
+
+    def ability_table(self, level=0.95):
+        """Return abilities with errors and intervals, one row per respondent."""
+        import pandas as pd
+
+        errors, theta = self.ability_errors(), self.estimator.abilities_
+        reach = stats.norm.ppf(0.5 + level / 2) * errors
+        columns = {}
+        for k in range(theta.shape[1]):
+            columns[f"dim{k + 1}"] = theta[:, k]
+            columns[f"se_dim{k + 1}"] = errors[:, k]
+            columns[f"low_dim{k + 1}"] = theta[:, k] - reach[:, k]
+            columns[f"high_dim{k + 1}"] = theta[:, k] + reach[:, k]
+        index = pd.Index(self.estimator.respondents_, name="respondent")
+        return pd.DataFrame(columns, index)
+
+    def rank_table(self, dim=0, level=0.95):
+        """Return ranks on one dimension, 1 the most able, with intervals and ties.
+
+        Parameters
+        ----------
+        dim : int, default=0
+        level : float, default=0.95
+
+        Returns
+        -------
+        table : DataFrame, index respondent, sorted by rank
+            ability, rank, low_rank, high_rank (quantiles of the rank over replicates),
+            n_tied (others whose difference in ability from this respondent is not
+            distinguishable from zero, each pair at `level`).
+        """
+        import pandas as pd
+
+        theta = self.estimator.abilities_[:, dim]
+        draws = self._spread_draws(dim)
+        ranks = stats.rankdata(-draws, axis=1)
+        tail = (1 - level) / 2
+        low = np.quantile(ranks, tail, axis=0, method="inverted_cdf")
+        high = np.quantile(ranks, 1 - tail, axis=0, method="inverted_cdf")
+        rank = stats.rankdata(-theta, method="min").astype(int)
+        table = pd.DataFrame(
+            {
+                "ability": theta,
+                "rank": rank,
+                # a single most likely rank may lie outside the central quantiles
+                "low_rank": np.minimum(np.floor(low).astype(int), rank),
+                "high_rank": np.maximum(np.ceil(high).astype(int), rank),
+                "n_tied": self.tied(dim, level).sum(1),
+            },
+            pd.Index(self.estimator.respondents_, name="respondent"),
+        )
+        return table.sort_values("rank", kind="stable")
+
+    def tied(self, dim=0, level=0.95):
+        """Return which pairs of respondents cannot be told apart on a dimension.
+
+        Returns
+        -------
+        tied : boolean ndarray of shape (n_respondents, n_respondents)
+            The difference in ability is within the interval of no difference, pair by
+            pair, unadjusted. The diagonal is False.
+        """
+        theta = self.estimator.abilities_[:, dim]
+        covariance = np.atleast_2d(np.cov(self._spread_draws(dim).T))
+        variance = np.diagonal(covariance)
+        spread = variance[:, None] + variance - 2 * covariance
+        reach = stats.norm.ppf(0.5 + level / 2) * np.sqrt(np.maximum(spread, 0))
+        tied = np.abs(theta[:, None] - theta) < reach
+        np.fill_diagonal(tied, False)
+        return tied
+
+    def correlation_errors(self):
+        """Return standard errors of atanh(r), shape (n_scales, n_dims)."""
+        z = np.arctanh(np.clip(self.correlations, -1 + 1e-9, 1 - 1e-9))
+        return _spread(z)
+
+    def correlation_table(self, level=0.95):
+        """Return correlations with intervals, one row per scale."""
+        return combined_intervals(self, level=level)
+
+    def mdisc_table(self, level=0.95):
+        """Return discriminations with intervals, one row per item."""
+        import pandas as pd
+
+        draws = self._needed("respondents", self.mdisc, "discriminations")
+        error = np.log(np.maximum(draws, 1e-12)).std(0, ddof=1)
+        reach = stats.norm.ppf(0.5 + level / 2) * error
+        value = self.estimator.item_parameters_.mdisc
+        low, high = value * np.exp(-reach), value * np.exp(reach)
+        index = pd.Index(self.estimator.items_, name="item")
+        return pd.DataFrame({"mdisc": value, "low": low, "high": high}, index)
+
+    def _spread_draws(self, dim):
+        """Replicates of one ability, spread to the size of the errors."""
+        draws = self._needed("items", self.abilities, "abilities")[:, :, dim]
+        theta = self.estimator.abilities_[:, dim]
+        wider = self.ability_errors()[:, dim] / np.maximum(draws.std(0, ddof=1), 1e-300)
+        return theta + (draws - draws.mean(0)) * wider
+
+    def _needed(self, resample, values, what):
+        if values is None:
+            raise ValueError(
+                f"Intervals of {what} need bootstrap(..., resample={resample!r}), this "
+                f"is resample={self.resample!r}"
+            )
+        return values
+
+
+def combined_intervals(*bootstraps, level=0.95):
+    """Return correlations of scales and dimensions with intervals.
+
+    Parameters
+    ----------
+    *bootstraps : Bootstrap
+        Of the same fit and scales; independent sources of error, whose variances on the
+        scale of atanh(r) add. One over items and one over respondents give an interval
+        for other respondents who meet other items of the same groups.
+    level : float, default=0.95
+
+    Returns
+    -------
+    table : DataFrame, index scale
+        r_dim*, se_z_dim* (standard error of atanh(r)), low_dim*, high_dim*.
+    """
+    import pandas as pd
+
+    variance = sum(b.correlation_errors() ** 2 for b in bootstraps)
+    dof = (
+        min(b.n_units - 1 for b in bootstraps if b.resample == "respondents")
+        if any(b.resample == "respondents" for b in bootstraps)
+        else np.inf
+    )
+    r = bootstraps[0].observed
+    low, high = fisher_interval(r, np.sqrt(variance), np.full(r.shape, dof), level)
+    columns = {}
+    for k in range(r.shape[1]):
+        columns[f"r_dim{k + 1}"] = r[:, k]
+        columns[f"se_z_dim{k + 1}"] = np.sqrt(variance[:, k])
+        columns[f"low_dim{k + 1}"] = low[:, k]
+        columns[f"high_dim{k + 1}"] = high[:, k]
+    return pd.DataFrame(columns, pd.Index(bootstraps[0].scales, tupleize_cols=False))
+
+
+def _spread(z):
+    """Return the standard deviation over finite replicates; NaN under three."""
+    finite = np.isfinite(z)
+    count = finite.sum(0)
+    mean = np.where(finite, z, 0).sum(0) / np.maximum(count, 1)
+    square = np.where(finite, (z - mean) ** 2, 0).sum(0)
+    return np.where(count >= 3, np.sqrt(square / np.maximum(count - 1, 1)), np.nan)
+
+
+def bootstrap(
+    estimator,
+    responses,
+    *,
+    resample="items",
+    n_replicates=200,
+    respondent_groups=None,
+    scales=None,
+    max_iter=None,
+    random_state=0,
+    n_jobs=None,
+    progress=None,
+    keep=None,
+):
+    """Refit a model to resampled answers, from where it stands and in its axes.
+
+    Parameters
+    ----------
+    estimator : fitted MIRTTransformer or MIRTClassifier
+    responses : ResponseData, DataFrame or array-like
+        The answers of the fit.
+    resample : {"items", "respondents"}, default="items"
+        What is drawn with replacement: items within their group, or respondents.
+    n_replicates : int, default=200
+    respondent_groups : mapping, Series or array-like, default=None
+        Group of each respondent (model family), by id or in order; whole groups are
+        drawn. Only for ``resample="respondents"``.
+    scales : Scales or array-like of shape (n_items,), default=None
+        Sets of items whose mean scores are correlated with the abilities, or a label
+        for each item. Default: the item groups of the fit.
+    max_iter : int, default=None
+        Passes of each replicate. Default: 10 for items (measured: within 1% of the
+        spread of replicates fitted to convergence) and 60 for respondents, which move
+        the axes, and that takes more.
+    random_state : int, default=0
+        Seed. Replicate b has a seed of its own, so the result is the same for every
+        `n_jobs`, and the first replicates are the same whatever their number.
+    n_jobs : int, default=None
+        Replicates at a time. In ``joblib.parallel_config(backend="dask")`` they run on
+        the workers of the cluster instead.
+    progress : callable, default=None
+        Called as ``progress(done, n_replicates)`` after each replicate.
+    keep : path-like, default=None
+        Folder where each finished replicate is kept; those that are there already, of
+        the same fit and settings, are not computed again.
+
+    Returns
+    -------
+    result : Bootstrap
+        After an interruption from the keyboard, of the replicates finished until then.
+
+    Raises
+    ------
+    ValueError
+        Unknown `resample`, other items than the fit's, a single group, or a folder
+        `keep` with replicates of other data or settings.
+    KeyboardInterrupt
+        When fewer than three replicates were finished.
+
+    Warns
+    -----
+    ResponseDataWarning
+        The bootstrap was interrupted; the message says how many replicates it has.
+
+    References
+    ----------
+    Efron & Tibshirani (1993), *An Introduction to the Bootstrap*, chapters 6 and 8.
+    """
+    data = as_data(responses)
+    if resample not in _PASSES:
+        raise ValueError(f"resample must be one of {tuple(_PASSES)}, got {resample!r}")
+    refitter = Refitter(
+        estimator, data, max_iter=max_iter or _PASSES[resample], tol=_TOL, n_jobs=1
+    )
+    if scales is None:
+        scales = estimator.item_groups_
+    if not isinstance(scales, Scales):
+        scales = Scales.from_labels(np.asarray(scales, dtype=object))
+    means = scales.means(data)
+    if resample == "items":
+        n_units = data.n_items
+        draw, replicate = _item_draws(refitter.design.groups), _item_replicate
+    else:
+        draw, n_units = _respondent_draws(data.respondents, respondent_groups)
+        replicate = _respondent_replicate
+    seeds = np.random.SeedSequence(random_state).spawn(n_replicates)
+
+    def one(seed):
+        index = draw(np.random.default_rng(seed))
+        return replicate(refitter, scales, means, index)
+
+    if keep is not None:
+        families = respondent_groups is not None
+        mark = digest(
+            (estimator.slopes_, estimator.intercepts_, estimator.abilities_, means),
+            *(resample, max_iter or _PASSES[resample], random_state),
+            *refitter.design.groups.tolist(),
+            families and respondent_codes(data.respondents, respondent_groups).tolist(),
+        )
+        one = _kept(one, KeptReplicates(keep, mark))
+    done = finished_in_order(one, seeds, n_jobs, progress)
+    abilities, correlations, mdisc = zip(*done, strict=True)
+    return Bootstrap(
+        resample,
+        estimator,
+        np.array(abilities) if resample == "items" else None,
+        np.array(correlations),
+        np.array(mdisc) if resample == "respondents" else None,
+        pearson(estimator.abilities_, means),
+        scales.names,
+        n_units,
+    )
+
+
+def _kept(one, kept):
+    """Return the function of a seed that looks first among what is kept."""
+    return lambda seed: kept.get(seed.spawn_key[-1], lambda: one(seed))
+
+
+def _item_draws(groups):
+    """Return a function that draws items within their group, sorted."""
+    members = [np.flatnonzero(groups == g) for g in np.unique(groups)]
+
+    def draw(rng):
+        return np.sort(np.concatenate([rng.choice(m, len(m)) for m in members]))
+
+    return draw
+
+
+def _respondent_draws(respondents, groups):
+    """Return a function that draws respondents, or groups of them, and the units."""
+    if groups is None:
+        n = len(respondents)
+        return (lambda rng: np.sort(rng.choice(n, n))), n
+    codes = respondent_codes(respondents, groups)
+    members = [np.flatnonzero(codes == g) for g in range(codes.max() + 1)]
+    if len(members) < 2:
+        raise ValueError(
+            "The bootstrap over groups of respondents needs at least two of them, got "
+            "one"
+        )
+
+    def draw(rng):
+        chosen = rng.choice(len(members), len(members))
+        return np.sort(np.concatenate([members[g] for g in chosen]))
+
+    return draw, len(members)
+
+
+def respondent_codes(respondents, groups):
+    """Return the group of each respondent as an integer from 0."""
+    try:
+        labels = group_labels(respondents, groups)
+    except ValueError as error:
+        text = str(error).replace("item_groups", "respondent_groups")
+        raise ValueError(text.replace("item", "respondent")) from None
+    return sorted_codes(labels)[1]
+
+
+def _item_replicate(refitter, scales, means, index):
+    refit = refitter.fit(items=index)
+    drawn = scales.take(index).means(resampled(refitter.data, items=index))
+    theta = refit.abilities.mean
+    return theta, pearson(theta, drawn), None
+
+
+def _respondent_replicate(refitter, scales, means, index):
+    refit = refitter.fit(respondents=index)
+    r = pearson(refit.abilities.mean, means[index])
+    return None, r, refit.items.mdisc.astype(np.float32)
+
+
+def finished_in_order(function, tasks, n_jobs, progress=None):
+    """Return function(task) of each task; after an interruption, of the first ones.
+
+    Threads, as the work releases the interpreter's lock; or the workers of a cluster,
+    where joblib's Dask backend is active.
+    """
+    done = []
+    try:
+        with _submitting(function, n_jobs) as submit:
+            for result in [submit(task) for task in tasks]:
+                done.append(result.result())
+                if progress is not None:
+                    progress(len(done), len(tasks))
+    except KeyboardInterrupt:
+        if len(done) < 3:
+            raise
+        warnings.warn(
+            f"Interrupted: {len(done)} of {len(tasks)} replicates are kept",
+            ResponseDataWarning,
+            stacklevel=3,
+        )
+    return done
+
+
+@contextmanager
+def _submitting(function, n_jobs):
+    """Yield what takes a task and returns the future of its result."""
+    client = dask_client()
+    if client is not None:
+        # once to each worker, with the data that it refits
+        there = client.scatter([function], broadcast=True, hash=False)[0]
+        yield lambda task: client.submit(_on_worker, there, task, pure=False)
+        return
+    with threadpool_limits(limits=1, user_api="blas"):
+        pool = ThreadPoolExecutor(n_threads(n_jobs))
+        try:
+            yield partial(pool.submit, function)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _on_worker(function, task):
+    with threadpool_limits(limits=1, user_api="blas"):
+        return function(task)

@@ -1,0 +1,230 @@
+"""Would the dimensions come out again? Other starts, and random halves of the items.
+
+Two halves of the items share no answer. What the abilities of one half have in common
+with those of the other is in the respondents, not in the noise of the answers; and a
+score on items of one half may be correlated with the abilities of the other without the
+part being in the whole. Half fits start cold: a start from the fit of all answers would
+carry what it knows of the other half.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from sklearn_mirt.diagnostics.correlations import (
+    clustered_errors,
+    fisher_influences,
+    fisher_p_values,
+    pearson,
+)
+from sklearn_mirt.diagnostics.refit import Refitter, as_data
+from sklearn_mirt.models.rotation.apply import congruence
+
+LARGEST = 1 - 1e-9  # correlation, so that atanh is finite
+REPLICATES = 0.95  # Lorenzo-Seva & ten Berge (2006): dimensions read as equal
+
+
+@dataclass(frozen=True, eq=False)
+class ItemHalves:
+    """Fits to random halves of the items; see :func:`item_halves`.
+
+    Attributes
+    ----------
+    halves : list of pairs of ndarrays
+        Item indices of the two halves of each split.
+    abilities : ndarray of shape (n_splits, 2, n_respondents, n_dims)
+        Abilities from each half, in the axes of the fit to all items.
+    congruence : ndarray of shape (n_splits, n_dims)
+        Tucker's coefficient of the abilities of the two halves.
+    ceiling : ndarray of shape (n_splits, n_dims)
+        What it would be for one and the same dimension, given the posterior variances
+        of the halves: few items cannot agree better.
+    """
+
+    halves: list
+    abilities: np.ndarray
+    congruence: np.ndarray
+    ceiling: np.ndarray
+
+    @property
+    def typical(self):
+        """Return the median congruence over splits, shape (n_dims,)."""
+        return np.median(self.congruence, axis=0)
+
+    def real(self, share, n_clusters):
+        """Return which dimensions are more than noise, boolean (n_dims,).
+
+        Those whose congruence is at least a share of its ceiling, and beyond what
+        chance gives to as many independent respondents (p < 0.001, one-sided).
+        """
+        z = np.arctanh(np.clip(self.typical, -LARGEST, LARGEST))
+        beyond_chance = z * np.sqrt(max(n_clusters - 3, 0)) > stats.norm.isf(0.001)
+        return beyond_chance & (self.typical >= share * np.median(self.ceiling, 0))
+
+    def cross_correlations(self, data, scales, clusters=None):
+        """Return correlations of scores on one half with abilities from the other.
+
+        Corrected for overlap: no answer is in both. The two directions and the splits
+        are averaged on the scale of atanh(r); the error is that of the average, from
+        the influence of each respondent on all of them.
+
+        Parameters
+        ----------
+        data : ResponseData
+        scales : Scales
+        clusters : ndarray of int of shape (n_respondents,), default=None
+
+        Returns
+        -------
+        r, p : ndarrays of shape (n_scales, n_dims)
+            NaN for a scale without variation in either half.
+        """
+        z, influences, seen = [], [], []
+        for pair, fitted in zip(self.halves, self.abilities, strict=True):
+            for items, theta in zip(pair, fitted[::-1], strict=True):
+                means = scales.take(items).means(data.take(items=items))
+                z.append(np.arctanh(np.clip(pearson(theta, means), -LARGEST, LARGEST)))
+                influence, known = fisher_influences(theta, means)
+                influences.append(influence)
+                seen.append(known)
+        r = np.tanh(_mean_of_known(np.array(z)))
+        average = _mean_of_known(np.array(influences))
+        error, dof = clustered_errors(average, np.any(seen, axis=0), clusters)
+        return r, fisher_p_values(r, error, dof[:, None])
+
+
+def item_halves(
+    estimator,
+    responses,
+    *,
+    n_splits=1,
+    max_iter=50,
+    tol=1e-5,
+    random_state=0,
+    n_jobs=None,
+):
+    """Fit random halves of the items of every group, each by itself.
+
+    Parameters
+    ----------
+    estimator : fitted MIRTTransformer or MIRTClassifier
+    responses : ResponseData, DataFrame or array-like
+        The answers of the fit.
+    n_splits : int, default=1
+    max_iter, tol : int, float
+        Of each fit, which starts cold.
+    random_state : int, default=0
+    n_jobs : int, default=None
+        Threads.
+
+    Returns
+    -------
+    result : ItemHalves
+    """
+    data = as_data(responses)
+    refitter = Refitter(estimator, data, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
+    rng = np.random.default_rng(random_state)
+    halves, abilities, agreement, ceiling = [], [], [], []
+    for _ in range(n_splits):
+        pair = _split(refitter.design.groups, rng)
+        fits = [refitter.fit(items=half, warm=False).abilities for half in pair]
+        halves.append(pair)
+        abilities.append([fit.mean for fit in fits])
+        agreement.append(congruence(fits[0].mean, fits[1].mean))
+        reliability = [(fit.mean**2).mean(0) for fit in fits]
+        reliability = [
+            m / (m + (fit.standard_errors**2).mean(0))
+            for m, fit in zip(reliability, fits, strict=True)
+        ]
+        ceiling.append(np.sqrt(reliability[0] * reliability[1]))
+    return ItemHalves(
+        halves, np.array(abilities), np.array(agreement), np.array(ceiling)
+    )
+
+
+def dimension_stability(
+    estimator,
+    responses,
+    *,
+    n_starts=3,
+    n_splits=3,
+    max_iter=200,
+    tol=1e-6,
+    random_state=0,
+    n_jobs=None,
+):
+    """Report, per dimension, whether other starts and other items bring it back.
+
+    Parameters
+    ----------
+    estimator : fitted MIRTTransformer or MIRTClassifier
+    responses : ResponseData, DataFrame or array-like
+        The answers of the fit.
+    n_starts : int, default=3
+        Refits from random abilities.
+    n_splits : int, default=3
+        Random splits of the items of every group into halves.
+    max_iter, tol : int, float
+        Of each refit.
+    random_state : int, default=0
+    n_jobs : int, default=None
+        Threads.
+
+    Returns
+    -------
+    table : DataFrame, index dimension
+        starts : smallest congruence of slopes with those of refits from other starts;
+        halves : median congruence of abilities between halves;
+        ceiling : the most that `halves` could be, given the number of items;
+        replicates : whether both exceed 0.95.
+    """
+    import pandas as pd
+
+    data = as_data(responses)
+    refitter = Refitter(estimator, data, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
+    rng = np.random.default_rng(random_state)
+    starts = np.ones((1, refitter.n_dims))
+    if n_starts:
+        refits = [
+            refitter.fit_data(data, start=refitter.random_start(rng))
+            for _ in range(n_starts)
+        ]
+        slopes = estimator.slopes_
+        starts = np.array([congruence(r.items.slopes, slopes) for r in refits])
+    halves = item_halves(
+        estimator,
+        data,
+        n_splits=n_splits,
+        max_iter=max_iter,
+        tol=tol,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    table = pd.DataFrame(
+        {
+            "starts": starts.min(0),
+            "halves": halves.typical,
+            "ceiling": np.median(halves.ceiling, axis=0),
+        },
+        index=pd.Index(
+            [f"dim{k + 1}" for k in range(refitter.n_dims)], name="dimension"
+        ),
+    )
+    table["replicates"] = (table[["starts", "halves"]] > REPLICATES).all(axis=1)
+    return table
+
+
+def _split(groups, rng):
+    """Two random halves of the items of every group, sorted."""
+    order = rng.permutation(len(groups))
+    order = order[np.argsort(groups[order], kind="stable")]
+    side = np.arange(len(order)) % 2  # alternating, so odd groups even out
+    return np.sort(order[side == 0]), np.sort(order[side == 1])
+
+
+def _mean_of_known(values):
+    """Mean over the first axis of what is not NaN."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, values, 0).sum(0) / known.sum(0)

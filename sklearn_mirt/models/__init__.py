@@ -1,0 +1,1 @@
+"""What is estimated, and its mathematics; nothing here passes over data."""

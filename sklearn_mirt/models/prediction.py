@@ -1,0 +1,79 @@
+"""Expected scores, averaged over what is not known of abilities and items.
+
+With eta Gaussian of mean m and variance v, E[sigmoid(eta)] is close to
+sigmoid(m / sqrt(1 + pi v / 8)) (MacKay 1992, "The evidence framework applied to
+classification networks", eq. 5).
+"""
+
+import numpy as np
+from scipy.special import expit
+
+from sklearn_mirt.models import packing
+
+_CHUNK = 2**20  # cells in flight
+
+
+def expected_scores(items, abilities):
+    """Return expected scores of every cell, shape (n_respondents, n_items).
+
+    Parameters
+    ----------
+    items : ItemParameters
+    abilities : Abilities
+
+    Returns
+    -------
+    scores : ndarray of shape (n_respondents, n_items), in [g_j, 1]
+    """
+    ability1, ability2 = _ability_moments(abilities)
+    item1, item2 = _item_moments(items)
+    out = np.empty((len(ability1), len(item1)))
+    step = max(1, _CHUNK // max(len(ability1), 1))
+    for start in range(0, len(item1), step):
+        here = slice(start, start + step)
+        out[:, here] = _average(
+            ability1 @ item1[here].T, ability2 @ item2[here].T, items.guessing[here]
+        )
+    return out
+
+
+def expected_cells(items, abilities, respondent, item):
+    """Return expected scores of the cells (respondent[k], item[k]).
+
+    Parameters
+    ----------
+    items : ItemParameters
+    abilities : Abilities
+    respondent, item : integer ndarrays of shape (n_cells,)
+
+    Returns
+    -------
+    scores : ndarray of shape (n_cells,)
+    """
+    ability1, ability2 = _ability_moments(abilities)
+    item1, item2 = _item_moments(items)
+    out = np.empty(len(item))
+    for start in range(0, len(out), _CHUNK // 8):
+        i = respondent[start : start + _CHUNK // 8]
+        j = item[start : start + _CHUNK // 8]
+        out[start : start + len(i)] = _average(
+            np.einsum("cp,cp->c", ability1[i], item1[j]),
+            np.einsum("cp,cp->c", ability2[i], item2[j]),
+            items.guessing[j],
+        )
+    return out
+
+
+def _average(mean, second, guessing):
+    variance = np.maximum(second - mean**2, 0.0)
+    return guessing + (1 - guessing) * expit(mean / np.sqrt(1 + np.pi * variance / 8))
+
+
+def _ability_moments(abilities):
+    return packing.moments_with_one(abilities.mean, packing.pack(abilities.covariances))
+
+
+def _item_moments(items):
+    mean = items.mean
+    second = packing.second_moments(mean, items.covariances)
+    return mean, second * packing.multiplicity(mean.shape[1])

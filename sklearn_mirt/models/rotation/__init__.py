@@ -1,0 +1,1 @@
+"""Rotation of slopes, abilities and their covariances together."""

@@ -1,5 +1,0 @@
-"""Readers of the logs that evaluation programs write: one module per program.
-
-Each module has `recognises(paths)` and `read(paths, options, log)`, which streams the
-answers into an :class:`~sklearn_mirt.readers.answers.AnswerLog`.
-"""

@@ -1,0 +1,1 @@
+"""The bifactor fit behind the choice of items."""

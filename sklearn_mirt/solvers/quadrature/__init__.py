@@ -1,0 +1,1 @@
+"""The exact marginal likelihood for few items."""

@@ -1,0 +1,1 @@
+"""Where blocks are computed: threads, from disk, on a Dask cluster."""

@@ -1,0 +1,1 @@
+"""The variational fit for many items."""
