@@ -25,13 +25,10 @@ if TYPE_CHECKING:
     from sklearn_mirt.data.responses import ResponseData
     from sklearn_mirt.data.shards.responses import ShardedResponses
     from sklearn_mirt.diagnostics.bootstrap import bootstrap, combined_intervals
-    from sklearn_mirt.diagnostics.item_fit import (
-        global_fit,
-        item_fit,
-        likelihood_ratio,
-        person_zh,
-    )
+    from sklearn_mirt.diagnostics.global_fit import global_fit, likelihood_ratio
+    from sklearn_mirt.diagnostics.item_fit import item_fit
     from sklearn_mirt.diagnostics.null_control import null_control
+    from sklearn_mirt.diagnostics.respondent_fit import person_zh
     from sklearn_mirt.diagnostics.respondent_pairs import (
         benchmirt_pair_comparison,
         compare_respondents,
@@ -99,12 +96,12 @@ _HOME = {
     "compare_scores": "selection.full_scores",
     "dimension_stability": "diagnostics.stability",
     "fit_quadrature": "solvers.quadrature.fit",
-    "global_fit": "diagnostics.item_fit",
+    "global_fit": "diagnostics.global_fit",
     "item_fit": "diagnostics.item_fit",
-    "likelihood_ratio": "diagnostics.item_fit",
+    "likelihood_ratio": "diagnostics.global_fit",
     "load_item_bank": "models.item_bank",
     "null_control": "diagnostics.null_control",
-    "person_zh": "diagnostics.item_fit",
+    "person_zh": "diagnostics.respondent_fit",
     "read_items": "data.files.read",
     "read_responses": "data.files.read",
     "recommend_size": "selection.curves",

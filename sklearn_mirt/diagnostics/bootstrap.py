@@ -1,4 +1,4 @@
-"""Bootstrap: how far abilities, ranks, correlations and discriminations would move.
+"""Bootstrap errors of abilities, ranks, correlations and discriminations.
 
 Two questions, two populations:
 
@@ -26,10 +26,15 @@ import numpy as np
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
+from sklearn_mirt.data.files.kept_results import KeptResults, digest
 from sklearn_mirt.data.resampling import resampled
-from sklearn_mirt.diagnostics.correlations import Scales, fisher_interval, pearson
-from sklearn_mirt.diagnostics.refit import Refitter, as_data
-from sklearn_mirt.diagnostics.replicates import KeptReplicates, digest
+from sklearn_mirt.diagnostics.correlations import (
+    Scales,
+    dimension_columns,
+    fisher_interval,
+    pearson,
+)
+from sklearn_mirt.diagnostics.refit import Refitter
 from sklearn_mirt.estimators.base import BaseMIRT
 from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.models.item_design import group_labels, sorted_codes
@@ -102,12 +107,9 @@ class Bootstrap:
 
         errors, theta = self.ability_errors(), self.estimator.abilities_
         reach = stats.norm.ppf(0.5 + level / 2) * errors
-        columns = {}
-        for k in range(theta.shape[1]):
-            columns[f"dim{k + 1}"] = theta[:, k]
-            columns[f"se_dim{k + 1}"] = errors[:, k]
-            columns[f"low_dim{k + 1}"] = theta[:, k] - reach[:, k]
-            columns[f"high_dim{k + 1}"] = theta[:, k] + reach[:, k]
+        columns = dimension_columns(
+            {"": theta, "se_": errors, "low_": theta - reach, "high_": theta + reach}
+        )
         index = pd.Index(self.estimator.respondents_, name="respondent")
         return pd.DataFrame(columns, index)
 
@@ -188,7 +190,7 @@ class Bootstrap:
         return pd.DataFrame({"mdisc": value, "low": low, "high": high}, index)
 
     def _spread_draws(self, dim):
-        """Replicates of one ability, spread to the size of the errors."""
+        """Return replicates of one ability, spread to the size of the errors."""
         draws = self._needed("items", self.abilities, "abilities")[:, :, dim]
         theta = self.estimator.abilities_[:, dim]
         wider = self.ability_errors()[:, dim] / np.maximum(draws.std(0, ddof=1), 1e-300)
@@ -221,20 +223,12 @@ def combined_intervals(*bootstraps, level=0.95):
     """
     import pandas as pd
 
-    variance = sum(b.correlation_errors() ** 2 for b in bootstraps)
-    dof = (
-        min(b.n_units - 1 for b in bootstraps if b.resample == "respondents")
-        if any(b.resample == "respondents" for b in bootstraps)
-        else np.inf
-    )
+    error = np.sqrt(sum(b.correlation_errors() ** 2 for b in bootstraps))
+    units = [b.n_units for b in bootstraps if b.resample == "respondents"]
+    dof = min(units, default=np.inf) - 1
     r = bootstraps[0].observed
-    low, high = fisher_interval(r, np.sqrt(variance), np.full(r.shape, dof), level)
-    columns = {}
-    for k in range(r.shape[1]):
-        columns[f"r_dim{k + 1}"] = r[:, k]
-        columns[f"se_z_dim{k + 1}"] = np.sqrt(variance[:, k])
-        columns[f"low_dim{k + 1}"] = low[:, k]
-        columns[f"high_dim{k + 1}"] = high[:, k]
+    low, high = fisher_interval(r, error, np.full(r.shape, dof), level)
+    columns = dimension_columns({"r_": r, "se_z_": error, "low_": low, "high_": high})
     return pd.DataFrame(columns, pd.Index(bootstraps[0].scales, tupleize_cols=False))
 
 
@@ -261,7 +255,7 @@ def bootstrap(
     progress=None,
     keep=None,
 ):
-    """Refit a model to resampled answers, from where it stands and in its axes.
+    """Refit a model to resampled answers, starting from it and in its axes.
 
     Parameters
     ----------
@@ -290,8 +284,8 @@ def bootstrap(
     progress : callable, default=None
         Called as ``progress(done, n_replicates)`` after each replicate.
     keep : path-like, default=None
-        Folder where each finished replicate is kept; those that are there already, of
-        the same fit and settings, are not computed again.
+        Folder where each finished replicate is kept; replicates found in it, of the
+        same fit and settings, are not computed again.
 
     Returns
     -------
@@ -315,55 +309,85 @@ def bootstrap(
     ----------
     Efron & Tibshirani (1993), *An Introduction to the Bootstrap*, chapters 6 and 8.
     """
-    data = as_data(responses)
+    return refit_resampled(
+        Refitter(estimator, responses),
+        resample=resample,
+        n_replicates=n_replicates,
+        respondent_groups=respondent_groups,
+        scales=scales,
+        max_iter=max_iter,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
+        keep=keep,
+    )
+
+
+def refit_resampled(
+    refitter,
+    *,
+    resample="items",
+    n_replicates=200,
+    respondent_groups=None,
+    scales=None,
+    max_iter=None,
+    random_state=0,
+    n_jobs=None,
+    progress=None,
+    keep=None,
+):
+    """Return the Bootstrap of a Refitter; see :func:`bootstrap`."""
     if resample not in _PASSES:
         raise ValueError(f"resample must be one of {tuple(_PASSES)}, got {resample!r}")
-    refitter = Refitter(
-        estimator, data, max_iter=max_iter or _PASSES[resample], tol=_TOL, n_jobs=1
-    )
-    if scales is None:
-        scales = estimator.item_groups_
-    if not isinstance(scales, Scales):
-        scales = Scales.from_labels(np.asarray(scales, dtype=object))
+    max_iter = max_iter or _PASSES[resample]
+    refitter = refitter.using(max_iter=max_iter, tol=_TOL, n_jobs=1)
+    data, estimator = refitter.data, refitter.estimator
+    scales = Scales.of(scales, estimator)
     means = scales.means(data)
-    if resample == "items":
-        n_units = data.n_items
-        draw, replicate = _item_draws(refitter.design.groups), _item_replicate
-    else:
-        draw, n_units = _respondent_draws(data.respondents, respondent_groups)
-        replicate = _respondent_replicate
-    seeds = np.random.SeedSequence(random_state).spawn(n_replicates)
-
-    def one(seed):
-        index = draw(np.random.default_rng(seed))
-        return replicate(refitter, scales, means, index)
-
+    draw, n_units = _draws(refitter, resample, respondent_groups)
+    compute = partial(_REPLICATES[resample], refitter, scales, means, draw)
     if keep is not None:
-        families = respondent_groups is not None
-        mark = digest(
-            (estimator.slopes_, estimator.intercepts_, estimator.abilities_, means),
-            *(resample, max_iter or _PASSES[resample], random_state),
-            *refitter.design.groups.tolist(),
-            families and respondent_codes(data.respondents, respondent_groups).tolist(),
-        )
-        one = _kept(one, KeptReplicates(keep, mark))
-    done = finished_in_order(one, seeds, n_jobs, progress)
-    abilities, correlations, mdisc = zip(*done, strict=True)
+        fit = (estimator.slopes_, estimator.intercepts_, estimator.abilities_, means)
+        settings = {
+            "fit": digest(fit, refitter.design.groups.tolist()),
+            "resample": resample,
+            "max_iter": max_iter,
+            "random_state": repr(random_state),
+            "respondent_groups": _families(data.respondents, respondent_groups),
+        }
+        compute = partial(_kept, KeptResults(keep, settings), compute)
+    seeds = np.random.SeedSequence(random_state).spawn(n_replicates)
+    done = finished_in_order(compute, seeds, n_jobs, progress)
+    found = {name: np.array([part[name] for part in done]) for name in done[0]}
     return Bootstrap(
         resample,
         estimator,
-        np.array(abilities) if resample == "items" else None,
-        np.array(correlations),
-        np.array(mdisc) if resample == "respondents" else None,
+        found.get("abilities"),
+        found["correlations"],
+        found.get("mdisc"),
         pearson(estimator.abilities_, means),
         scales.names,
         n_units,
     )
 
 
-def _kept(one, kept):
-    """Return the function of a seed that looks first among what is kept."""
-    return lambda seed: kept.get(seed.spawn_key[-1], lambda: one(seed))
+def _families(respondents, groups):
+    """Return a hash of the groups of respondents, None without groups."""
+    if groups is None:
+        return None
+    return digest([respondent_codes(respondents, groups)])
+
+
+def _kept(results, compute, seed):
+    """Return the replicate of a seed, computed unless it is among the results."""
+    return results.get(f"{seed.spawn_key[-1]:05d}", partial(compute, seed))
+
+
+def _draws(refitter, resample, respondent_groups):
+    """Return the function that draws indices, and the number of units drawn."""
+    if resample == "items":
+        return _item_draws(refitter.design.groups), refitter.data.n_items
+    return _respondent_draws(refitter.data.respondents, respondent_groups)
 
 
 def _item_draws(groups):
@@ -398,25 +422,26 @@ def _respondent_draws(respondents, groups):
 
 def respondent_codes(respondents, groups):
     """Return the group of each respondent as an integer from 0."""
-    try:
-        labels = group_labels(respondents, groups)
-    except ValueError as error:
-        text = str(error).replace("item_groups", "respondent_groups")
-        raise ValueError(text.replace("item", "respondent")) from None
-    return sorted_codes(labels)[1]
+    return sorted_codes(group_labels(respondents, groups, "respondent"))[1]
 
 
-def _item_replicate(refitter, scales, means, index):
-    refit = refitter.fit(items=index)
+def _item_replicate(refitter, scales, means, draw, seed):
+    index = draw(np.random.default_rng(seed))
+    theta = refitter.fit(items=index).abilities.mean
     drawn = scales.take(index).means(resampled(refitter.data, items=index))
-    theta = refit.abilities.mean
-    return theta, pearson(theta, drawn), None
+    return {"abilities": theta, "correlations": pearson(theta, drawn)}
 
 
-def _respondent_replicate(refitter, scales, means, index):
+def _respondent_replicate(refitter, scales, means, draw, seed):
+    index = draw(np.random.default_rng(seed))
     refit = refitter.fit(respondents=index)
-    r = pearson(refit.abilities.mean, means[index])
-    return None, r, refit.items.mdisc.astype(np.float32)
+    return {
+        "correlations": pearson(refit.abilities.mean, means[index]),
+        "mdisc": refit.items.mdisc.astype(np.float32),
+    }
+
+
+_REPLICATES = {"items": _item_replicate, "respondents": _respondent_replicate}
 
 
 def finished_in_order(function, tasks, n_jobs, progress=None):
@@ -445,12 +470,12 @@ def finished_in_order(function, tasks, n_jobs, progress=None):
 
 @contextmanager
 def _submitting(function, n_jobs):
-    """Yield what takes a task and returns the future of its result."""
+    """Yield a function that takes a task and returns the future of its result."""
     client = dask_client()
     if client is not None:
         # once to each worker, with the data that it refits
-        there = client.scatter([function], broadcast=True, hash=False)[0]
-        yield lambda task: client.submit(_on_worker, there, task, pure=False)
+        sent = client.scatter([function], broadcast=True, hash=False)[0]
+        yield lambda task: client.submit(_on_worker, sent, task, pure=False)
         return
     with threadpool_limits(limits=1, user_api="blas"):
         pool = ThreadPoolExecutor(n_threads(n_jobs))

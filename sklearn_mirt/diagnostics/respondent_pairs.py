@@ -8,8 +8,8 @@ not independent; the errors are those of a sum over groups.
 import numpy as np
 from scipy import stats
 
+from sklearn_mirt.data.responses import as_responses
 from sklearn_mirt.diagnostics.correlations import adjusted
-from sklearn_mirt.diagnostics.refit import as_data
 from sklearn_mirt.models.item_design import group_labels, sorted_codes
 
 
@@ -67,7 +67,7 @@ def compare_respondents(
     """
     import pandas as pd
 
-    data = as_data(responses)
+    data = as_responses(responses)
     scores = _scores_of(data, first, second)
     groups = _comparison_groups(estimator, data, item_groups)
     rows = {}
@@ -112,7 +112,7 @@ def benchmirt_pair_comparison(
     """
     import pandas as pd
 
-    data = as_data(responses)
+    data = as_responses(responses)
     scores = _scores_of(data, first, second)
     rows = {}
     for k, slopes in enumerate(estimator.slopes_.T):

@@ -31,3 +31,12 @@ class Abilities:
     def standard_errors(self):
         """Return posterior standard deviations, shape (n_respondents, n_dims)."""
         return np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
+
+    def take(self, index):
+        """Return the abilities of the respondents at an index or mask."""
+        return Abilities(
+            self.mean[index],
+            self.covariances[index],
+            self.prior_covariance,
+            self.ids[index],
+        )
