@@ -346,7 +346,7 @@ def test_resume_refuses_other_data_or_settings(files):
     files.iloc[0, 0] = 1 - files.iloc[0, 0]
     files.to_csv("scores.csv")
     result = run(*CHEAP, "--out", "cv", "--resume")
-    assert "another cross-validation (different data)" in result.stderr
+    assert "other data or settings (different data)" in result.stderr
 
 
 # ---- select, score, compare
