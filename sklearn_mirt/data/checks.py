@@ -24,6 +24,12 @@ def object_array(values):
     return np.fromiter(values, dtype=object, count=len(values))
 
 
+def name_some(ids, most=5):
+    """Return the first few ids as text."""
+    shown = ", ".join(repr(value) for value in ids[:most])
+    return shown + (", ..." if len(ids) > most else "")
+
+
 def unique_ids(ids, n, kind):
     """Return n checked ids as an object array; 0, 1, 2... where none are given."""
     out = object_array(range(n) if ids is None else ids)

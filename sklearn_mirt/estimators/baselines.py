@@ -12,13 +12,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_mirt.estimators.base import check_parameters
 from sklearn_mirt.estimators.long_table import (
     LongAnswersMixin,
     code_ids,
     read_answers,
     read_pairs,
 )
+from sklearn_mirt.estimators.parameters import check_parameters
 from sklearn_mirt.estimators.pickling import VersionedPickleMixin
 from sklearn_mirt.models.item_design import group_labels, known_labels, sorted_codes
 

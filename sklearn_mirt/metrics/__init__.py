@@ -8,60 +8,6 @@ A metric that is not defined (no observed cell, one class, constant means) is Na
 with an :class:`~sklearn.exceptions.UndefinedMetricWarning`.
 """
 
-from sklearn_mirt.metrics.functions import (
-    cell_auc,
-    cell_brier,
-    cell_log_loss,
-    cell_mae,
-    mean_score_kendall,
-    mean_score_spearman,
-    prediction_report,
-    rounded_accuracy,
-)
-from sklearn_mirt.metrics.scorers import (
-    CellScorer,
-    HiddenCellScorer,
-    accuracy_scorer,
-    auc_scorer,
-    get_scorer,
-    get_scorer_names,
-    kendall_scorer,
-    neg_brier_scorer,
-    neg_log_loss_scorer,
-    neg_mae_scorer,
-    spearman_scorer,
-)
-from sklearn_mirt.metrics.splitters import (
-    CellKFold,
-    GroupedItemKFold,
-    ItemKFold,
-    LeaveItemGroupOut,
-    RespondentKFold,
-)
+import lazy_loader
 
-__all__ = [
-    "CellKFold",
-    "CellScorer",
-    "GroupedItemKFold",
-    "HiddenCellScorer",
-    "ItemKFold",
-    "LeaveItemGroupOut",
-    "RespondentKFold",
-    "accuracy_scorer",
-    "auc_scorer",
-    "cell_auc",
-    "cell_brier",
-    "cell_log_loss",
-    "cell_mae",
-    "get_scorer",
-    "get_scorer_names",
-    "kendall_scorer",
-    "mean_score_kendall",
-    "mean_score_spearman",
-    "neg_brier_scorer",
-    "neg_log_loss_scorer",
-    "neg_mae_scorer",
-    "prediction_report",
-    "rounded_accuracy",
-    "spearman_scorer",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

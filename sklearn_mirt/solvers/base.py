@@ -13,6 +13,7 @@ from sklearn_mirt.models.items import ItemParameters
 from sklearn_mirt.models.priors import GroupPrior
 
 if TYPE_CHECKING:
+    from sklearn_mirt.solvers.quadrature.fit_result import ExactFit
     from sklearn_mirt.solvers.variational.by_respondents import ShardedAbilities
 
 
@@ -29,6 +30,10 @@ class SolverResult:
     trace : ndarray of shape (n_iter,)
         Objective after each pass: evidence lower bound or log-likelihood.
     converged : bool
+    exact_fit : ExactFit, default=None
+        The exact fit, in its own coordinates, before any rotation.
+    determined : ndarray of shape (n_items,), default=None
+        Whether the data determine all parameters of an item; None where all are.
     """
 
     items: ItemParameters
@@ -36,6 +41,8 @@ class SolverResult:
     prior: GroupPrior
     trace: np.ndarray
     converged: bool
+    exact_fit: ExactFit | None = None
+    determined: np.ndarray | None = None
 
     @property
     def n_iter(self):

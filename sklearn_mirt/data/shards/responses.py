@@ -92,6 +92,11 @@ class ShardedResponses:
         self.n_respondents, self.n_answered, self.n_observed = counts
         items.setflags(write=False)
 
+    def item_means(self):
+        """Return the mean score of each item, shape (n_items,); NaN without answers."""
+        with np.errstate(invalid="ignore"):
+            return self.item_score / self.item_weight
+
     @classmethod
     def open(cls, folder, *, max_memory="2GB"):
         """Return the responses that were put into shards in a folder.
