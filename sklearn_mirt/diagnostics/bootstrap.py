@@ -40,7 +40,6 @@ from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.models.item_design import group_labels, sorted_codes
 from sklearn_mirt.solvers.runners.threads import dask_client, n_threads
 
-_PASSES = {"items": 10, "respondents": 60}
 _TOL = 1e-6
 
 
@@ -309,13 +308,18 @@ def bootstrap(
     ----------
     Efron & Tibshirani (1993), *An Introduction to the Bootstrap*, chapters 6 and 8.
     """
-    return refit_resampled(
-        Refitter(estimator, responses),
-        resample=resample,
-        n_replicates=n_replicates,
-        respondent_groups=respondent_groups,
-        scales=scales,
-        max_iter=max_iter,
+    replicates: Replicates
+    refitter, scales = Refitter(estimator, responses), Scales.of(scales, estimator)
+    if resample == "items":
+        replicates = ItemReplicates(refitter, scales, max_iter)
+    elif resample == "respondents":
+        replicates = RespondentReplicates(refitter, scales, max_iter, respondent_groups)
+    else:
+        raise ValueError(
+            f"resample must be one of ('items', 'respondents'), got {resample!r}"
+        )
+    return replicates.run(
+        n_replicates,
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,
@@ -323,125 +327,146 @@ def bootstrap(
     )
 
 
-def refit_resampled(
-    refitter,
-    *,
-    resample="items",
-    n_replicates=200,
-    respondent_groups=None,
-    scales=None,
-    max_iter=None,
-    random_state=0,
-    n_jobs=None,
-    progress=None,
-    keep=None,
-):
-    """Return the Bootstrap of a Refitter; see :func:`bootstrap`."""
-    if resample not in _PASSES:
-        raise ValueError(f"resample must be one of {tuple(_PASSES)}, got {resample!r}")
-    max_iter = max_iter or _PASSES[resample]
-    refitter = refitter.using(max_iter=max_iter, tol=_TOL, n_jobs=1)
-    data, estimator = refitter.data, refitter.estimator
-    scales = Scales.of(scales, estimator)
-    means = scales.means(data)
-    draw, n_units = _draws(refitter, resample, respondent_groups)
-    compute = partial(_REPLICATES[resample], refitter, scales, means, draw)
-    if keep is not None:
-        fit = (estimator.slopes_, estimator.intercepts_, estimator.abilities_, means)
-        settings = {
-            "fit": digest(fit, refitter.design.groups.tolist()),
-            "resample": resample,
-            "max_iter": max_iter,
-            "random_state": repr(random_state),
-            "respondent_groups": _families(data.respondents, respondent_groups),
+class Replicates:
+    """Refits to resampled answers; see :func:`bootstrap`.
+
+    Parameters
+    ----------
+    refitter : Refitter
+    scales : Scales
+    max_iter : int, default=None
+    """
+
+    resample: str
+    passes: int
+    n_units: int
+
+    def __init__(self, refitter, scales, max_iter=None):
+        self.max_iter = max_iter or self.passes
+        self.refitter = refitter.using(max_iter=self.max_iter, tol=_TOL, n_jobs=1)
+        self.scales, self.means = scales, scales.means(refitter.data)
+
+    def replicate(self, seed):
+        """Return one replicate as a dict of arrays."""
+        raise NotImplementedError
+
+    def settings(self):
+        """Return what a replicate depends on besides its seed."""
+        fit = self.refitter.estimator
+        arrays = (fit.slopes_, fit.intercepts_, fit.abilities_, self.means)
+        return {
+            "fit": digest(arrays, self.refitter.design.groups.tolist()),
+            "resample": self.resample,
+            "max_iter": self.max_iter,
         }
-        compute = partial(_kept, KeptResults(keep, settings), compute)
-    seeds = np.random.SeedSequence(random_state).spawn(n_replicates)
-    done = finished_in_order(compute, seeds, n_jobs, progress)
-    found = {name: np.array([part[name] for part in done]) for name in done[0]}
-    return Bootstrap(
-        resample,
-        estimator,
-        found.get("abilities"),
-        found["correlations"],
-        found.get("mdisc"),
-        pearson(estimator.abilities_, means),
-        scales.names,
-        n_units,
-    )
+
+    def run(
+        self, n_replicates, *, random_state=0, n_jobs=None, progress=None, keep=None
+    ):
+        """Return the Bootstrap of some replicates."""
+        replicate = self.replicate
+        if keep is not None:
+            settings = self.settings() | {"random_state": repr(random_state)}
+            replicate = partial(_kept, KeptResults(keep, settings), replicate)
+        seeds = np.random.SeedSequence(random_state).spawn(n_replicates)
+        done = finished_in_order(replicate, seeds, n_jobs, progress)
+        found = {name: np.array([part[name] for part in done]) for name in done[0]}
+        estimator = self.refitter.estimator
+        return Bootstrap(
+            self.resample,
+            estimator,
+            found.get("abilities"),
+            found["correlations"],
+            found.get("mdisc"),
+            pearson(estimator.abilities_, self.means),
+            self.scales.names,
+            self.n_units,
+        )
+
+
+def _kept(results, replicate, seed):
+    """Return the replicate of a seed, computed unless it is among the results."""
+    return results.get(f"{seed.spawn_key[-1]:05d}", partial(replicate, seed))
+
+
+class ItemReplicates(Replicates):
+    """Refits to items drawn within their group."""
+
+    resample, passes = "items", 10
+
+    def __init__(self, refitter, scales, max_iter=None):
+        super().__init__(refitter, scales, max_iter)
+        self.n_units = refitter.data.n_items
+
+    def replicate(self, seed):
+        """Return the abilities, and correlations with scores on the items drawn."""
+        rng = np.random.default_rng(seed)
+        index = _drawn_items(self.refitter.design.groups, rng)
+        theta = self.refitter.fit(items=index).abilities.mean
+        drawn = resampled(self.refitter.data, items=index)
+        means = self.scales.take(index).means(drawn)
+        return {"abilities": theta, "correlations": pearson(theta, means)}
+
+
+class RespondentReplicates(Replicates):
+    """Refits to respondents, or groups of them, drawn at random."""
+
+    resample, passes = "respondents", 60
+
+    def __init__(self, refitter, scales, max_iter=None, groups=None):
+        super().__init__(refitter, scales, max_iter)
+        self.families = _families(refitter.data.respondents, groups)
+        self.n_units = len(self.families)
+
+    def settings(self):
+        """Return what a replicate depends on besides its seed."""
+        families = digest([], *map(np.ndarray.tolist, self.families))
+        return super().settings() | {"respondent_groups": families}
+
+    def replicate(self, seed):
+        """Return correlations of the respondents drawn, and discriminations."""
+        index = _drawn_families(self.families, np.random.default_rng(seed))
+        refit = self.refitter.fit(respondents=index)
+        return {
+            "correlations": pearson(refit.abilities.mean, self.means[index]),
+            "mdisc": refit.items.mdisc.astype(np.float32),
+        }
+
+
+def _drawn_items(groups, rng):
+    """Return items drawn within their group, sorted."""
+    members = [np.flatnonzero(groups == g) for g in np.unique(groups)]
+    return np.sort(np.concatenate([rng.choice(m, len(m)) for m in members]))
 
 
 def _families(respondents, groups):
-    """Return a hash of the groups of respondents, None without groups."""
+    """Return the places of the members of each group; each respondent without groups.
+
+    Raises
+    ------
+    ValueError
+        There is a single group, or a respondent without group.
+    """
     if groups is None:
-        return None
-    return digest([respondent_codes(respondents, groups)])
-
-
-def _kept(results, compute, seed):
-    """Return the replicate of a seed, computed unless it is among the results."""
-    return results.get(f"{seed.spawn_key[-1]:05d}", partial(compute, seed))
-
-
-def _draws(refitter, resample, respondent_groups):
-    """Return the function that draws indices, and the number of units drawn."""
-    if resample == "items":
-        return _item_draws(refitter.design.groups), refitter.data.n_items
-    return _respondent_draws(refitter.data.respondents, respondent_groups)
-
-
-def _item_draws(groups):
-    """Return a function that draws items within their group, sorted."""
-    members = [np.flatnonzero(groups == g) for g in np.unique(groups)]
-
-    def draw(rng):
-        return np.sort(np.concatenate([rng.choice(m, len(m)) for m in members]))
-
-    return draw
-
-
-def _respondent_draws(respondents, groups):
-    """Return a function that draws respondents, or groups of them, and the units."""
-    if groups is None:
-        n = len(respondents)
-        return (lambda rng: np.sort(rng.choice(n, n))), n
+        return np.arange(len(respondents))[:, None]
     codes = respondent_codes(respondents, groups)
-    members = [np.flatnonzero(codes == g) for g in range(codes.max() + 1)]
-    if len(members) < 2:
+    if codes.max() < 1:
         raise ValueError(
             "The bootstrap over groups of respondents needs at least two of them, got "
             "one"
         )
+    return [np.flatnonzero(codes == g) for g in range(codes.max() + 1)]
 
-    def draw(rng):
-        chosen = rng.choice(len(members), len(members))
-        return np.sort(np.concatenate([members[g] for g in chosen]))
 
-    return draw, len(members)
+def _drawn_families(families, rng):
+    """Return the members of as many groups, drawn with replacement, sorted."""
+    chosen = rng.choice(len(families), len(families))
+    return np.sort(np.concatenate([families[g] for g in chosen]))
 
 
 def respondent_codes(respondents, groups):
     """Return the group of each respondent as an integer from 0."""
     return sorted_codes(group_labels(respondents, groups, "respondent"))[1]
-
-
-def _item_replicate(refitter, scales, means, draw, seed):
-    index = draw(np.random.default_rng(seed))
-    theta = refitter.fit(items=index).abilities.mean
-    drawn = scales.take(index).means(resampled(refitter.data, items=index))
-    return {"abilities": theta, "correlations": pearson(theta, drawn)}
-
-
-def _respondent_replicate(refitter, scales, means, draw, seed):
-    index = draw(np.random.default_rng(seed))
-    refit = refitter.fit(respondents=index)
-    return {
-        "correlations": pearson(refit.abilities.mean, means[index]),
-        "mdisc": refit.items.mdisc.astype(np.float32),
-    }
-
-
-_REPLICATES = {"items": _item_replicate, "respondents": _respondent_replicate}
 
 
 def finished_in_order(function, tasks, n_jobs, progress=None):
@@ -463,7 +488,7 @@ def finished_in_order(function, tasks, n_jobs, progress=None):
         warnings.warn(
             f"Interrupted: {len(done)} of {len(tasks)} replicates are kept",
             ResponseDataWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return done
 
