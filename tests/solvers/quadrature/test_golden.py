@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sklearn_mirt.diagnostics.item_fit import global_fit, item_fit, item_zh
-from sklearn_mirt.models.item_models.logistic import ThreePL
+from sklearn_mirt.models.item_models import ThreePL
 from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
 from sklearn_mirt.solvers.quadrature.model import ExactModel
 from sklearn_mirt.solvers.quadrature.respondent_scores import (
