@@ -16,15 +16,11 @@ A correlation of benchmark and dimension depends on both; the two variances add
 on the safe side. Neither says what other *benchmarks* would have shown.
 """
 
-import warnings
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from scipy import stats
-from threadpoolctl import threadpool_limits
 
 from sklearn_mirt.data.files.kept_results import KeptResults, digest
 from sklearn_mirt.data.resampling import resampled
@@ -35,10 +31,9 @@ from sklearn_mirt.diagnostics.correlations import (
     pearson,
 )
 from sklearn_mirt.diagnostics.refit import Refitter
+from sklearn_mirt.diagnostics.replicates import finished_in_order
 from sklearn_mirt.estimators.base import BaseMIRT
-from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.models.item_design import group_labels, sorted_codes
-from sklearn_mirt.solvers.runners.threads import dask_client, n_threads
 
 _TOL = 1e-6
 
@@ -467,49 +462,3 @@ def _drawn_families(families, rng):
 def respondent_codes(respondents, groups):
     """Return the group of each respondent as an integer from 0."""
     return sorted_codes(group_labels(respondents, groups, "respondent"))[1]
-
-
-def finished_in_order(function, tasks, n_jobs, progress=None):
-    """Return function(task) of each task; after an interruption, of the first ones.
-
-    Threads, as the work releases the interpreter's lock; or the workers of a cluster,
-    where joblib's Dask backend is active.
-    """
-    done = []
-    try:
-        with _submitting(function, n_jobs) as submit:
-            for result in [submit(task) for task in tasks]:
-                done.append(result.result())
-                if progress is not None:
-                    progress(len(done), len(tasks))
-    except KeyboardInterrupt:
-        if len(done) < 3:
-            raise
-        warnings.warn(
-            f"Interrupted: {len(done)} of {len(tasks)} replicates are kept",
-            ResponseDataWarning,
-            stacklevel=4,
-        )
-    return done
-
-
-@contextmanager
-def _submitting(function, n_jobs):
-    """Yield a function that takes a task and returns the future of its result."""
-    client = dask_client()
-    if client is not None:
-        # once to each worker, with the data that it refits
-        sent = client.scatter([function], broadcast=True, hash=False)[0]
-        yield lambda task: client.submit(_on_worker, sent, task, pure=False)
-        return
-    with threadpool_limits(limits=1, user_api="blas"):
-        pool = ThreadPoolExecutor(n_threads(n_jobs))
-        try:
-            yield partial(pool.submit, function)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _on_worker(function, task):
-    with threadpool_limits(limits=1, user_api="blas"):
-        return function(task)

@@ -77,7 +77,7 @@ def group_labels(ids, groups, noun="item"):
     """
     if groups is None:
         return object_array(["all"] * len(ids))
-    labels = _by_id(ids, groups, f"{noun}_groups", noun)
+    labels = values_by_item(ids, groups, f"{noun}_groups", noun)
     for name, label in zip(ids, labels, strict=True):
         if is_missing(label) or label != label:
             raise ValueError(f"{noun}_groups has no group for {noun} {name!r}")
@@ -111,8 +111,8 @@ def known_floors(items, labels, guessing):
     )
 
 
-def _by_id(ids, values, parameter, noun="item"):
-    """One value per item, from a mapping by id or an array in item order."""
+def values_by_item(ids, values, parameter, noun="item"):
+    """Return one value per item, from a mapping by id or an array in item order."""
     if hasattr(values, "to_dict"):  # Series
         if not values.index.is_unique:
             repeated = values.index[values.index.duplicated()][0]
@@ -152,7 +152,7 @@ def _guessing(items, labels, guessing):
             guessing = by_name
             floors = np.array([guessing[label] for label in labels], dtype=float)
         else:
-            floors = _by_id(items, guessing, "guessing").astype(float)
+            floors = values_by_item(items, guessing, "guessing").astype(float)
     bad = ~((floors >= 0) & (floors < 1))
     if bad.any():
         k = int(np.argmax(bad))

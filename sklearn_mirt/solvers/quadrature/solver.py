@@ -11,7 +11,7 @@ from scipy.special import logit
 from sklearn_mirt.exceptions import NotConvergedWarning
 from sklearn_mirt.models import packing
 from sklearn_mirt.models.abilities import Abilities
-from sklearn_mirt.models.item_models.logistic import ThreePL, TwoPL
+from sklearn_mirt.models.item_models import ThreePL, TwoPL
 from sklearn_mirt.models.items import ItemParameters
 from sklearn_mirt.models.priors import GroupPrior
 from sklearn_mirt.solvers.base import Solver, SolverResult

@@ -20,8 +20,8 @@ from sklearn_mirt.diagnostics.held_out import calibration_table, held_out_predic
 pytest.importorskip("jinja2", reason="the report needs jinja2")
 
 from sklearn_mirt.audit.report import build_report, formats  # noqa: E402
-from sklearn_mirt.audit.report.measures import is_backwards, item_information  # noqa: E402
 from sklearn_mirt.audit.report.payload import explorer_payload, packed_answers  # noqa: E402
+from sklearn_mirt.audit.tables import average_information, is_backwards  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -193,7 +193,7 @@ def test_item_information_is_the_mean_over_respondents(audit):
     model = audit.estimator
     p = model.item_parameters_.probability(model.abilities_)
     expected = (p * (1 - p)).mean(0) * model.item_parameters_.mdisc**2
-    np.testing.assert_allclose(item_information(model), expected)
+    np.testing.assert_allclose(average_information(model), expected)
 
 
 # ------------------------------------------------------------------------------ numbers

@@ -11,7 +11,7 @@ from sklearn_mirt.diagnostics.global_fit import global_fit, likelihood_ratio
 from sklearn_mirt.diagnostics.item_fit import item_fit, item_zh
 from sklearn_mirt.diagnostics.respondent_fit import person_zh
 from sklearn_mirt.exceptions import NotConvergedWarning, ResponseDataWarning
-from sklearn_mirt.models.item_models.logistic import NormalPrior
+from sklearn_mirt.models.item_models import NormalPrior
 from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
 from sklearn_mirt.solvers.quadrature.model import ExactModel
 from sklearn_mirt.solvers.quadrature.nodes import estimate_memory
