@@ -23,7 +23,7 @@ def fit_shards(estimator, data):
     Runs over the Dask client that is current, or else in this process, where the
     abilities of shards that are not being worked on are files too.
     """
-    from sklearn_mirt.solvers.variational.by_respondents import ShardedSolver
+    from sklearn_mirt.solvers.variational.shards import ShardedSolver
 
     _refuse(estimator, data)
     design = make_design(

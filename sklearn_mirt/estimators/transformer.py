@@ -15,7 +15,6 @@ from sklearn_mirt.estimators.dask_collections import (
     has_more_items,
     is_lazy,
     lazily,
-    over_items,
     wide_shards,
 )
 from sklearn_mirt.models.abilities import Abilities
@@ -235,7 +234,7 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         """
         check_parameters(self)
         if has_more_items(X):
-            return self._fit_data(self._read(gathered(X), reset=True), over_items(self))
+            return self._fit_data(self._read(gathered(X), reset=True))
         if isinstance(X, ShardedResponses) or is_lazy(X):
             return self._fit_shards(X)
         return self._fit_data(self._read(X, reset=True))
