@@ -10,7 +10,8 @@ from sklearn_mirt.data.cells import DenseCells
 from sklearn_mirt.data.checks import dense_scores, object_array
 from sklearn_mirt.data.files.atomic import ScratchFolder
 from sklearn_mirt.data.responses import ResponseData
-from sklearn_mirt.data.shards.responses import ShardedResponses, current_client
+from sklearn_mirt.data.shards.responses import ShardedResponses
+from sklearn_mirt.data.shards.workers import current_client
 
 
 def is_lazy(X):

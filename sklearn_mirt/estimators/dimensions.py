@@ -131,7 +131,7 @@ def choose_dimensions(
     Examples
     --------
     >>> from sklearn_mirt.datasets import make_responses
-    >>> from sklearn_mirt.estimators.dimensions import choose_dimensions
+    >>> from sklearn_mirt import choose_dimensions
     >>> X = make_responses(60, 300, n_dims=1, random_state=0).responses
     >>> choose_dimensions(X, n_dims=(1, 2)).recommended
     1

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_mirt.data.files.atomic import ScratchFolder
-from sklearn_mirt.data.shards.responses import current_client
+from sklearn_mirt.data.shards.workers import current_client
 from sklearn_mirt.estimators.sharded_abilities import Finish, ShardedAbilities
 from sklearn_mirt.models.abilities import Abilities
 from sklearn_mirt.solvers.runners.streaming import StreamingRunner

@@ -70,7 +70,7 @@ def group_labels(items, item_groups):
     """Return the group label of each item; "all" where no groups are given."""
     if item_groups is None:
         return object_array(["all"] * len(items))
-    labels = _by_id(items, item_groups, "item_groups")
+    labels = values_by_item(items, item_groups, "item_groups")
     for item, label in zip(items, labels, strict=True):
         if is_missing(label) or label != label:
             raise ValueError(f"item_groups has no group for item {item!r}")
@@ -104,8 +104,8 @@ def known_floors(items, labels, guessing):
     )
 
 
-def _by_id(items, values, name):
-    """One value per item, from a mapping by id or an array in item order."""
+def values_by_item(items, values, name):
+    """Return one value per item, from a mapping by id or an array in item order."""
     if hasattr(values, "to_dict"):  # Series
         if not values.index.is_unique:
             repeated = values.index[values.index.duplicated()][0]
@@ -143,7 +143,7 @@ def _guessing(items, labels, guessing):
             guessing = by_name
             floors = np.array([guessing[label] for label in labels], dtype=float)
         else:
-            floors = _by_id(items, guessing, "guessing").astype(float)
+            floors = values_by_item(items, guessing, "guessing").astype(float)
     bad = ~((floors >= 0) & (floors < 1))
     if bad.any():
         k = int(np.argmax(bad))

@@ -117,7 +117,9 @@ class ItemTask:
 
     def linear_rows(self, here):
         """Return the row of `prior_linear` of the items of a slice."""
-        return (self.groups if self.prior_rows is None else self.prior_rows)[here]
+        rows = self.groups if self.prior_rows is None else self.prior_rows
+        assert rows is not None
+        return rows[here]
 
 
 @dataclass(eq=False)

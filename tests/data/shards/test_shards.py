@@ -258,8 +258,9 @@ def test_a_classifier_predicts_respondents_of_shards(table, shards):
 
 
 def test_memory_limits_threads_and_the_size_of_shards(shards, monkeypatch):
+    from sklearn_mirt.data.shards.folder import ShardFile
     from sklearn_mirt.data.shards.long_table import number_of_shards
-    from sklearn_mirt.data.shards.responses import ShardFile, bytes_of
+    from sklearn_mirt.data.shards.responses import bytes_of
     from sklearn_mirt.estimators.shards import most_threads
 
     assert bytes_of("2GB") == bytes_of(2e9) == bytes_of("2000 MB") == 2_000_000_000
