@@ -78,8 +78,8 @@ from .selection.full_scores import compare_scores as compare_scores
 from .selection.selector import InformativeItemSelector as InformativeItemSelector
 
 # exact fits
-from .solvers.quadrature.fit import ExactSettings as ExactSettings
 from .solvers.quadrature.fit import fit_quadrature as fit_quadrature
 from .solvers.quadrature.model import ExactModel as ExactModel
+from .solvers.quadrature.model import ExactSettings as ExactSettings
 from .solvers.quadrature.respondent_scores import score_respondents as score_respondents
 from .solvers.quadrature.respondent_scores import sum_score_table as sum_score_table

@@ -12,8 +12,8 @@ import pytest
 
 from sklearn_mirt.diagnostics.item_fit import global_fit, item_fit, item_zh
 from sklearn_mirt.models.item_models import ThreePL
-from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
-from sklearn_mirt.solvers.quadrature.model import ExactModel
+from sklearn_mirt.solvers.quadrature.fit import fit_quadrature
+from sklearn_mirt.solvers.quadrature.model import ExactModel, ExactSettings
 from sklearn_mirt.solvers.quadrature.respondent_scores import (
     score_respondents,
     sum_score_table,
