@@ -64,8 +64,8 @@ from .estimators.transformer import MIRTTransformer as MIRTTransformer
 # models
 from .models.abilities import Abilities as Abilities
 from .models.item_bank import ItemBank as ItemBank
-from .models.item_bank import load_item_bank as load_item_bank
-from .models.item_bank import save_item_bank as save_item_bank
+from .models.item_bank_file import load_item_bank as load_item_bank
+from .models.item_bank_file import save_item_bank as save_item_bank
 from .models.items import ItemParameters as ItemParameters
 from .selection.curves import recommend_size as recommend_size
 from .selection.curves import selection_curve as selection_curve
