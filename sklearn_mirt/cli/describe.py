@@ -91,7 +91,7 @@ def describe(
 
 def load_bank(paths: list[Path]):
     """Return the item bank at the only path, None if there is something else."""
-    from sklearn_mirt.models.item_bank import is_item_bank, load_item_bank
+    from sklearn_mirt.models.item_bank_file import is_item_bank, load_item_bank
 
     if len(paths) != 1 or not is_item_bank(paths[0]):
         return None
@@ -215,7 +215,7 @@ def _say_written(paths, notes, as_json: bool) -> None:
 
 def _convert_bank(bank, to: Target, out: Path, force: bool, guard: bool) -> None:
     from sklearn_mirt.banks.interchange import write_mirt_table, write_pyirt
-    from sklearn_mirt.models.item_bank import save_item_bank
+    from sklearn_mirt.models.item_bank_file import save_item_bank
 
     writers: dict[Target, Callable] = {
         Target.bank: save_item_bank,
