@@ -212,7 +212,7 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
             :class:`ShardedResponses`, and dask arrays and wide dask DataFrames: their
             respondents stay in shards, and `abilities_` are empty; see
             `sharded_abilities_`. A dask array with more items than respondents is
-            gathered, one byte for each answer, and its items are fitted in shards.
+            gathered, one byte for each answer, and fitted in memory.
         y : None
             Ignored.
 

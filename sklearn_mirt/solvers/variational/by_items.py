@@ -52,11 +52,10 @@ class ItemFit:
 
     state: ItemFitState
 
-    def __init__(self, problem: Problem, data):
+    def __init__(self, problem: Problem):
         self.problem, self.n_answers = problem, problem.n_answers
-        self.blocks = device_blocks(data, problem.kernels)
-        self.respondents = data.respondents
-        self.answered = data.sums()[0][1] > 0
+        self.blocks = device_blocks(problem.data, problem.kernels)
+        self.answered = problem.data.sums()[0][1] > 0
         self._groups = problem.kernels.asarray(problem.design.groups)
         self._observed = problem.kernels.asarray(problem.observed)
 
@@ -87,7 +86,7 @@ class ItemFit:
 
     def first_state(self, mean, prior):
         """Return the state before the first pass, of items that know no answer."""
-        d, n_items = mean.shape[1], len(self.problem.items)
+        d, n_items = mean.shape[1], self.problem.data.n_items
         second = np.tile(packing.pack(0.5 * np.eye(d + 1)), (n_items, 1))
         covariance = np.tile(packing.pack(0.05 * np.eye(d)), (len(mean), 1))
         return self._state(np.zeros((n_items, d + 1)), second, mean, covariance, prior)
@@ -145,12 +144,13 @@ class ItemFit:
 
     def _task(self):
         state, problem = self.state, self.problem
-        tables = AbilityTables.of(
+        abilities, moved = AbilityTables.of(
             state.mean, state.covariance, state.carry, problem.kernels, problem.dtype
         )
         precision, linear = map(problem.kernels.asarray, state.prior.canonical())
         return ItemTask(
-            *tables,
+            abilities,
+            moved,
             state.carry,
             problem.floor,
             precision,
@@ -191,7 +191,7 @@ class ItemFit:
         covariances = packing.unpack(state.covariance)
         prior_covariance = np.eye(state.mean.shape[1])
         abilities = Abilities(
-            state.mean, covariances, prior_covariance, self.respondents
+            state.mean, covariances, prior_covariance, self.problem.data.respondents
         )
         return SolverResult(items, abilities, state.prior, np.array(trace), converged)
 
