@@ -106,24 +106,20 @@ class ItemFit:
         state, problem = self.state, self.problem
         items = state.items.empty_like()
         sums = self._map_reduce(sweep, state.items, items)
-        mean, covariance, logdet = update_abilities(
-            sums, packing.pack(np.eye(state.mean.shape[1]))
-        )
+        identity = packing.pack(np.eye(state.mean.shape[1]))
+        mean, covariance, logdet = update_abilities(sums, identity)
         change = self._standardisation(mean, covariance)
         mean = (mean - change.center) @ change.inverse.T
         covariance = covariance @ packing.congruence(change.inverse).T
         logdet = logdet - change.stretch
         silent = ~self.answered  # these stay at the prior
         mean[silent], logdet[silent] = 0.0, 0.0
-        covariance[silent] = packing.pack(np.eye(mean.shape[1]))
+        covariance[silent] = identity
+        moments = sums.group_first, sums.group_second
         prior, divergence = change.carried_prior(
-            state.prior,
-            problem.counts,
-            (sums.group_first, sums.group_second),
-            sums.logdet,
-            learn_prior,
+            state.prior, problem.counts, moments, sums.logdet, learn_prior
         )
-        divergence = divergence + ability_divergence(mean, covariance, logdet)
+        divergence += ability_divergence(mean, covariance, logdet)
         self.state = ItemFitState(
             items, change.carry, mean, covariance, prior, divergence
         )
@@ -181,7 +177,7 @@ class ItemFit:
         """Return the ItemParameters of the current state."""
         self._settle_items()
         state, to_host = self.state, self.problem.kernels.to_host
-        mean = to_host(state.items.mean)
+        mean = to_host(state.items.mean).copy()
         covariances = _covariances(mean, to_host(state.items.second))
         return self.problem.parameters(mean, covariances, state.prior)
 

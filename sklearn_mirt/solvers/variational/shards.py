@@ -35,17 +35,9 @@ class ShardedSolver(VariationalSolver):
     def solve(self, data, n_dims, design, *, start=None, callback=None):
         """Return the fit; its abilities are an AbilityShards."""
         with _noting(self.checkpoint_dir), self.runner.running():
-            problem = Problem(
-                data,
-                design,
-                data.item_weight,
-                data.item_score,
-                data.n_answered,
-                get_kernels(),
-                self.runner,
-                self._products(data),
-            )
-            fit = RespondentFit(problem, data.shards)
+            answers = data.item_weight, data.item_score, data.n_answered
+            settings = get_kernels(), self.runner, self._products(data)
+            fit = RespondentFit(Problem(data, design, *answers, *settings), data.shards)
             ascent = self._ascent(fit, data, callback)
             checkpoint = None
             if self.checkpoint_dir is not None:
