@@ -58,7 +58,10 @@ def client():
             yield client
 
 
-@pytest.fixture(params=["threads", "streaming", "files", "dask"])
+SHARD_RUNNERS = ["streaming", "files", "dask"]
+
+
+@pytest.fixture(params=["threads", *SHARD_RUNNERS])
 def new_runner(request, tmp_path):
     """Return a function of n_jobs, which Dask leaves to its cluster."""
     if request.param == "dask":
@@ -69,13 +72,6 @@ def new_runner(request, tmp_path):
         "streaming": StreamingRunner,
         "files": partial(StreamingRunner, scratch=tmp_path),
     }[request.param]
-
-
-@pytest.fixture
-def new_shard_runner(new_runner):
-    if new_runner is LocalRunner:
-        pytest.skip("keeps no states")
-    return new_runner
 
 
 class Block:
@@ -113,8 +109,9 @@ def test_a_runner_has_what_the_protocol_names(new_runner):
     assert_keeps(new_runner(1), base.Runner)
 
 
-def test_a_shard_runner_has_what_the_protocol_names(new_shard_runner):
-    assert_keeps(new_shard_runner(1), base.ShardRunner)
+@pytest.mark.parametrize("new_runner", SHARD_RUNNERS, indirect=True)
+def test_a_shard_runner_has_what_the_protocol_names(new_runner):
+    assert_keeps(new_runner(1), base.ShardRunner)
 
 
 def test_a_runner_opens_blocks_and_adds_up_in_their_order(new_runner):
@@ -131,8 +128,9 @@ def test_a_runner_opens_blocks_and_adds_up_in_their_order(new_runner):
     assert_array_equal(LocalRunner(1, RUNS).map_reduce(numbered, blocks[:1]), [0])
 
 
-def test_states_stay_with_their_blocks(new_shard_runner, tmp_path):
-    runner = new_shard_runner(2)
+@pytest.mark.parametrize("new_runner", SHARD_RUNNERS, indirect=True)
+def test_states_stay_with_their_blocks(new_runner, tmp_path):
+    runner = new_runner(2)
     with runner.running():
         blocks = runner.persist([Block(k) for k in range(40)])
         first, one = runner.sweep(counted, blocks, [None] * 40, 1.0)
