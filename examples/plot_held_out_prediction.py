@@ -15,9 +15,9 @@ from sklearn_mirt import (
     ItemMeanClassifier,
     MeanScoreClassifier,
     MIRTClassifier,
+    calibration_table,
 )
 from sklearn_mirt.datasets import make_benchmark_suite
-from sklearn_mirt.diagnostics.held_out import calibration_table
 from sklearn_mirt.metrics import prediction_report
 from sklearn_mirt.plots import CalibrationDisplay
 

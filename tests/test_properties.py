@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -442,3 +442,8 @@ def test_a_warning_of_silent_items_names_one(ids):
         warnings.simplefilter("always")
         MIRTTransformer(1, solver="variational", max_iter=2).fit(data)
     assert any(repr(ids[0]) in str(one.message) for one in caught)
+
+
+def test_properties_have_no_deadline():
+    """The first example of a property pays for a compilation."""
+    assert settings.default.deadline is None

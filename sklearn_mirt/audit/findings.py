@@ -49,11 +49,11 @@ class Thresholds:
         overlapping intervals, for two subsets to disagree.
     real : float
         Congruence of the abilities from two halves of the items, as a share of what so
-        many items allow, under which a dimension is taken for noise. (From a congruence
-        of 0.95 on it is said to replicate.)
+        many items allow, under which a dimension is taken for noise. A dimension with a
+        congruence of 0.95 or more replicates.
     stated : float
-        Median correlation of the other benchmarks of a label with a dimension from
-        which on the label stands for the dimension.
+        A label stands for a dimension where the median correlation of its other
+        benchmarks with the dimension is at least this.
     """
 
     level: float = 0.05

@@ -8,11 +8,16 @@ from sklearn_mirt.diagnostics.correlations import (
     fisher_errors,
     fisher_interval,
     fisher_p_values,
+    mean_of_known,
     pearson,
 )
+from sklearn_mirt.models.information import item_information
 from sklearn_mirt.models.item_design import sorted_codes
 
 _LABELS = ("benchmark", "subset", "category", "stated_dimension", "text")
+_MOST_RESPONDENTS = 100  # at which information is averaged
+_SATURATED = 0.05
+_SIGNIFICANT = 1.96  # standard errors
 
 
 def dimension_columns(n_dims):
@@ -115,7 +120,7 @@ def scale_table(model, data, scales, labels, items, clusters, halves, bootstrap)
     table = pd.DataFrame(
         {
             "n_items": n_items,
-            "mean_score": _mean_over_respondents(means),
+            "mean_score": mean_of_known(means),
             "saturated_items": of_item @ outside / n_items,
         },
         index=pd.Index(scales.names, tupleize_cols=False),
@@ -151,12 +156,6 @@ def with_adjusted(table, n_dims):
     for k, name in enumerate(names):
         table[f"q_{name}"] = q[:, k]
     return table
-
-
-def _mean_over_respondents(means):
-    seen = ~np.isnan(means)
-    with np.errstate(invalid="ignore"):
-        return np.where(seen, means, 0).sum(0) / seen.sum(0)
 
 
 def _one_label(values):
@@ -208,6 +207,37 @@ def item_table(model, data, labels):
     table["mdisc"], table["mdiff"] = items.mdisc, items.mdiff
     table["mean_score"], table["n_answers"] = data.item_means(), weight
     return table
+
+
+def average_information(model):
+    """Return the information of each item, averaged over the respondents.
+
+    As :func:`item_information`, at up to 100 respondents evenly along the first
+    dimension.
+    """
+    theta = model.abilities_
+    order = np.argsort(theta[:, 0], kind="stable")
+    step = max(1, -(-len(order) // _MOST_RESPONDENTS))
+    return item_information(model.item_parameters_, theta[order[::step]])
+
+
+def is_backwards(items, dims):
+    """Return which items respondents of higher ability tend to get wrong.
+
+    The slope on the item's leading dimension is negative by more than 1.96 standard
+    errors; `items` is the table of :func:`item_table`.
+    """
+    slopes = items[[f"slope_{d}" for d in dims]].to_numpy(dtype=float)
+    errors = items[[f"se_slope_{d}" for d in dims]].to_numpy(dtype=float)
+    leading = np.abs(slopes).argmax(1)
+    row = np.arange(len(slopes))
+    return slopes[row, leading] < -_SIGNIFICANT * errors[row, leading]
+
+
+def is_saturated_item(items):
+    """Return which items nearly all respondents get right, or nearly all wrong."""
+    mean = items["mean_score"].to_numpy(dtype=float)
+    return (mean <= _SATURATED) | (mean >= 1 - _SATURATED)
 
 
 def dimension_table(model, names, halves, replicates):

@@ -14,7 +14,7 @@ from sklearn_mirt.audit.folder import refuse_overwriting, write_audit
 from sklearn_mirt.audit.terminal import benchmark_table
 from sklearn_mirt.cli import common, progress
 from sklearn_mirt.cli.common import Layout
-from sklearn_mirt.diagnostics.replicates import is_kept_folder
+from sklearn_mirt.data.files.kept_results import is_kept_folder
 
 Bootstrap = Annotated[
     int, typer.Option(min=0, help="Bootstrap replicates, for ranks with intervals.")

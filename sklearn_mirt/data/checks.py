@@ -24,6 +24,12 @@ def object_array(values):
     return np.fromiter(values, dtype=object, count=len(values))
 
 
+def name_some(ids, most=5):
+    """Return the first few ids as text."""
+    shown = ", ".join(repr(value) for value in ids[:most])
+    return shown + (", ..." if len(ids) > most else "")
+
+
 def unique_ids(ids, n, kind):
     """Return n checked ids as an object array; 0, 1, 2... where none are given."""
     out = object_array(range(n) if ids is None else ids)
@@ -143,8 +149,8 @@ def _outside(values):
     return int(np.argmax(bad)) if bad.any() else None
 
 
-def checked_scores(scores, name):
-    """Return scores, -1 where missing: int8 if the others are 0 or 1, else float32."""
+def checked_scores(scores, name, dtype=np.float32):
+    """Return scores, -1 where missing: int8 if the others are 0 or 1, else floats."""
     scores = _numbers(scores, name).ravel()
     k = _outside(scores)
     if k is not None:
@@ -152,7 +158,7 @@ def checked_scores(scores, name):
     missing = np.isnan(scores)
     filled = np.where(missing, MISSING, scores)
     binary = np.all((filled == 0) | (filled == 1) | missing)
-    return filled.astype(np.int8 if binary else np.float32)
+    return filled.astype(np.int8 if binary else dtype)
 
 
 def _outside_message(value, name):
@@ -163,8 +169,8 @@ def _outside_message(value, name):
     )
 
 
-def dense_scores(X, respondents, items):
-    """Return (n_items, n_respondents) int8, or float32 once a score is a fraction."""
+def dense_scores(X, respondents, items, dtype=np.float32):
+    """Return (n_items, n_respondents) int8, or floats once a score is a fraction."""
     n_respondents, n_items = X.shape
     out = np.empty((n_items, n_respondents), dtype=np.int8)
     step = max(1, CHUNK_CELLS // n_respondents)
@@ -176,9 +182,9 @@ def dense_scores(X, respondents, items):
             i, j = divmod(k, width)
             return f"respondent {respondents[i]!r}, item {items[start + j]!r}"
 
-        scores = checked_scores(chunk, name).reshape(chunk.shape)
-        if scores.dtype == np.float32 and out.dtype == np.int8:
-            out = out.astype(np.float32)
+        scores = checked_scores(chunk, name, dtype).reshape(chunk.shape)
+        if scores.dtype == dtype and out.dtype == np.int8:
+            out = out.astype(dtype)
         out[start : start + step] = scores.T
     return out
 

@@ -64,7 +64,9 @@ class ResponseData:
     # ---------------------------------------------------------------- constructors
 
     @classmethod
-    def from_wide(cls, X, *, respondents=None, items=None, weights=None):
+    def from_wide(
+        cls, X, *, respondents=None, items=None, weights=None, dtype=np.float32
+    ):
         """Build from a table: one row per respondent, one column per item.
 
         Parameters
@@ -76,6 +78,8 @@ class ResponseData:
             Unique ids. Default: index and columns of a DataFrame, else 0, 1, 2...
         weights : array-like of shape (n_respondents, n_items), default=None
             Number of answers that each score is the mean of; 0 means missing.
+        dtype : {numpy.float32, numpy.float64}, default=numpy.float32
+            What the scores of a table with fractions are stored as.
 
         Returns
         -------
@@ -103,12 +107,13 @@ class ResponseData:
         if len(shape) != 2:
             raise ValueError(
                 f"Expected 2D array, got {len(shape)}D array instead: responses are a "
-                "table with one row per respondent and one column per item"
+                "table with one row per respondent and one column per item. Reshape "
+                "your data"
             )
         respondents = unique_ids(respondents, shape[0], "respondent")
         items = unique_ids(items, shape[1], "item")
         refuse_empty(shape)
-        scores = dense_scores(X, respondents, items)
+        scores = dense_scores(X, respondents, items, dtype)
         weights = dense_weights(weights, scores, respondents, items)
         return cls(DenseCells(scores, weights), respondents, items)
 
@@ -392,3 +397,10 @@ class ResponseData:
             f"ResponseData({self.n_respondents} respondents x {self.n_items} items, "
             f"{self.n_observed} answers)"
         )
+
+
+def as_responses(responses):
+    """Return a table as ResponseData; ResponseData as it is."""
+    if isinstance(responses, ResponseData):
+        return responses
+    return ResponseData.from_wide(responses)

@@ -35,7 +35,7 @@ def align_fits(reference, *others, method="orthogonal"):
     --------
     >>> import numpy as np
     >>> from sklearn_mirt import MIRTTransformer
-    >>> from sklearn_mirt.estimators.alignment import align_fits
+    >>> from sklearn_mirt import align_fits
     >>> from sklearn_mirt.datasets import make_responses
     >>> X = make_responses(40, 200, random_state=0).responses
     >>> fit = MIRTTransformer(2).fit(X)

@@ -2,24 +2,23 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from sklearn_mirt.data.checks import object_array
 from sklearn_mirt.data.shards.responses import ShardedResponses
-from sklearn_mirt.estimators.base import BaseMIRT, check_parameters
+from sklearn_mirt.estimators.base import BaseMIRT, set_features
 from sklearn_mirt.estimators.callbacks import with_callbacks
 from sklearn_mirt.estimators.dask_collections import (
     is_lazy,
-    lazily,
     long_shards,
-    share_right,
 )
+from sklearn_mirt.estimators.in_memory import InMemory
 from sklearn_mirt.estimators.long_table import (
     LongAnswersMixin,
     code_ids,
     read_answers,
-    read_pairs,
 )
+from sklearn_mirt.estimators.parameters import check_parameters
+from sklearn_mirt.estimators.shards import InShards
 from sklearn_mirt.models.abilities import Abilities
 from sklearn_mirt.models.item_design import known_floors, known_labels
 from sklearn_mirt.models.items import ItemParameters
@@ -51,8 +50,9 @@ class MIRTClassifier(LongAnswersMixin, ClassifierMixin, BaseMIRT):
         under a prior (3pl). All but the first need the exact solver.
     q_matrix : array-like of shape (n_items, n_dims), default=None
         1 where an item measures a dimension, 0 where its slope is fixed at zero; for
-        the exact solver. There is no rotation then, and abilities correlate unless
-        `rotation` is None or an orthogonal one.
+        the exact solver. There is no rotation then.
+    correlated : bool, default=True
+        Whether abilities correlate under a `q_matrix`. Without one, `rotation` decides.
     rotation : str or None, default="oblimin"
         Rotation to simple structure; it changes no probability.
     item_groups : mapping, Series or array-like, default=None
@@ -74,7 +74,7 @@ class MIRTClassifier(LongAnswersMixin, ClassifierMixin, BaseMIRT):
     n_jobs : int, default=None
         Threads; the result is the same for every value.
     random_state : int, RandomState instance or None, default=None
-        Not used by the variational solver.
+        Seed of random starts, as in :class:`MIRTTransformer`; None is seed 0.
     verbose : int, default=0
         Print the lower bound after each pass.
     warm_start : bool, default=False
@@ -117,6 +117,7 @@ converged_, solver_, n_dims_, sharded_abilities_, bytes_moved_
         solver="auto",
         item_model="2pl",
         q_matrix=None,
+        correlated=True,
         rotation="oblimin",
         item_groups=None,
         guessing=None,
@@ -132,23 +133,26 @@ converged_, solver_, n_dims_, sharded_abilities_, bytes_moved_
         checkpoint_dir=None,
         handle_unknown="prior",
     ):
-        self.n_dims = n_dims
-        self.solver = solver
-        self.item_model = item_model
-        self.q_matrix = q_matrix
-        self.rotation = rotation
-        self.item_groups = item_groups
-        self.guessing = guessing
-        self.positive_slopes = positive_slopes
-        self.max_iter = max_iter
-        self.tol = tol
-        self.device = device
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.checkpoint_dir = checkpoint_dir
+        super().__init__(
+            n_dims,
+            solver=solver,
+            item_model=item_model,
+            q_matrix=q_matrix,
+            correlated=correlated,
+            rotation=rotation,
+            item_groups=item_groups,
+            guessing=guessing,
+            positive_slopes=positive_slopes,
+            max_iter=max_iter,
+            tol=tol,
+            device=device,
+            dtype=dtype,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+            warm_start=warm_start,
+            checkpoint_dir=checkpoint_dir,
+        )
         self.handle_unknown = handle_unknown
 
     @with_callbacks
@@ -186,53 +190,29 @@ converged_, solver_, n_dims_, sharded_abilities_, bytes_moved_
         """
         check_parameters(self)
         if isinstance(X, ShardedResponses) or is_lazy(X):
-            return self._fit_shards(X, y, sample_weight)
+            return self._fit(self._sharded_answers(X, y, sample_weight))
         data, self.classes_ = read_answers(self, X, y, sample_weight)
-        return self._fit_data(data)
+        return self._fit(InMemory(data))
 
-    def _fit_shards(self, X, y, sample_weight):
-        from sklearn_mirt.estimators.shards import fit_shards
-
+    def _sharded_answers(self, X, y, sample_weight):
         if sample_weight is not None:
             raise ValueError(
                 "Answers in shards have their weights in a column: see the `weight` of "
                 "ShardedResponses.from_parquet and from_long"
             )
         data = long_shards(X, y) if is_lazy(X) else X
-        self.n_features_in_, self.classes_ = 2, np.array([0, 1])
-        self.__dict__.pop("feature_names_in_", None)
-        if data.columns is not None:
-            self.feature_names_in_ = np.array(data.columns, dtype=object)
-        return fit_shards(self, data)
+        self.classes_ = np.array([0, 1])
+        set_features(self, 2, data.columns)
+        return InShards(data)
 
-    def predict_proba(self, X):
-        """Return probabilities of a wrong and of a right answer.
-
-        Averaged over the uncertainty of abilities and items.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_answers, 2)
-            Respondent id and item id; ids that the fit has not seen get the prior (see
-            `handle_unknown`).
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_answers, 2)
-            In the order of `classes_`.
-        """
-        check_is_fitted(self, "slopes_")
-        if is_lazy(X):
-            return lazily(self, "predict_proba", X, 2)
-        respondents, items = read_pairs(self, X, reset=False)
+    def _right_of_pairs(self, respondents, items):
         i, abilities = self._abilities_of(respondents)
         parameters = self.item_parameters_
         j, unknown = code_ids(items, self.items_)
         self._refuse_unknown(unknown, "item")
         if len(unknown):
             parameters = self._with_priors(parameters, unknown)
-        right = expected_cells(parameters, abilities, i, j)
-        return np.column_stack([1 - right, right])
+        return expected_cells(parameters, abilities, i, j)
 
     def _abilities_of(self, respondents):
         """Return the place of each respondent in abilities, and those."""
@@ -249,23 +229,6 @@ converged_, solver_, n_dims_, sharded_abilities_, bytes_moved_
             abilities = _with_average(abilities)
             i = np.minimum(i, len(self.respondents_))
         return i, abilities
-
-    def score(self, X, y, sample_weight=None):
-        """Return the accuracy of :meth:`predict`.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or dask DataFrame of shape (n_answers, 2)
-        y : array-like or dask Series of shape (n_answers,)
-        sample_weight : array-like of shape (n_answers,), default=None
-
-        Returns
-        -------
-        score : float
-        """
-        if is_lazy(X):
-            return share_right(self, X, y)
-        return super().score(X, y, sample_weight)
 
     def _refuse_unknown(self, unknown, kind):
         if len(unknown) and self.handle_unknown == "error":

@@ -118,7 +118,7 @@ def _scorer(estimator):
     """Return a copy for workers, without what no prediction needs."""
     scorer = copy.copy(estimator)
     scorer.n_jobs = 1
-    scorer.__dict__.pop("_unrotated", None)
+    scorer.__dict__.pop("_last_result", None)
     return scorer
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from sklearn_mirt.data.files.atomic import whole_folder
-from sklearn_mirt.data.shards.long_table import places_of, plain_ids, shard_of
-from sklearn_mirt.data.shards.responses import cluster_map, current_client
+from sklearn_mirt.data.shards.ids import places_of, plain_ids, shard_of
+from sklearn_mirt.data.shards.workers import cluster_map, current_client
 from sklearn_mirt.models import packing
 from sklearn_mirt.models.abilities import Abilities
 

@@ -1,80 +1,134 @@
-"""Fits answers in shards: items as always, abilities that stay with their shards."""
+"""Answers in shards, as the fit of the estimators takes them."""
 
-import warnings
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_mirt.data.files.atomic import ScratchFolder
-from sklearn_mirt.data.shards.responses import current_client
-from sklearn_mirt.estimators.callbacks import PassReporter
+from sklearn_mirt.data.shards.workers import current_client
 from sklearn_mirt.estimators.sharded_abilities import Finish, ShardedAbilities
-from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.models.abilities import Abilities
-from sklearn_mirt.models.item_design import make_design
-from sklearn_mirt.models.rotation.apply import apply_rotation, rotation_matrix
-from sklearn_mirt.solvers.base import SolverResult
 from sklearn_mirt.solvers.runners.streaming import StreamingRunner
 
+# settings that shards are fitted with
+_ALLOWED = {
+    "solver": ("auto", "variational"),
+    "item_model": ("2pl",),
+    "q_matrix": (None,),
+    "device": ("cpu",),
+}
 
-def fit_shards(estimator, data):
-    """Fit a ShardedResponses and set the fitted attributes of the estimator.
 
-    Runs over the Dask client that is current, or else in this process, where the
+class InShards:
+    """A ShardedResponses to fit; abilities stay with their shards.
+
+    Shards are fitted over the current Dask client, or else in this process, where the
     abilities of shards that are not being worked on are files too.
+
+    Parameters
+    ----------
+    data : ShardedResponses
     """
-    from sklearn_mirt.solvers.variational.shards import ShardedSolver
 
-    _refuse(estimator, data)
-    design = make_design(
-        data.items,
-        estimator.item_groups,
-        estimator.guessing,
-        estimator.positive_slopes,
-    )
-    _warn_of_silence(data)
-    with np.errstate(invalid="ignore"):
-        means = data.item_score / data.item_weight
-    estimator.constant_items_ = data.items[(means == 0) | (means == 1)]
-    estimator.n_dims_ = estimator.n_dims
-    runner = _runner(estimator, data)
-    solver = ShardedSolver(
-        runner,
-        estimator.max_iter,
-        estimator.tol,
-        estimator.dtype,
-        estimator.checkpoint_dir,
-        estimator.warm_start,
-    )
-    reporter = PassReporter(estimator, estimator.max_iter)
-    result = solver.solve(data, estimator.n_dims, design, callback=reporter)
-    estimator.solver_ = solver.name
-    estimator.bytes_moved_ = runner.bytes_sent + runner.bytes_received
-    _keep(estimator, data, result, design, runner)
-    reporter.close()
-    if not result.converged:
-        warnings.warn(
-            f"The fit stopped after {result.n_iter} passes before the gain per answer "
-            f"fell under tol={estimator.tol}; raise max_iter or tol",
-            ConvergenceWarning,
-            stacklevel=4,
+    def __init__(self, data):
+        self.data = data
+        # set by `solver` and by `keep`, for the steps after them
+        self._runner: Any = None
+        self._abilities: Any = None
+
+    @property
+    def item_weight(self):
+        """Return the total weight of the answers to each item."""
+        return self.data.item_weight
+
+    def check(self, estimator):
+        """Raise ValueError for settings that shards are not fitted with."""
+        for name, values in _ALLOWED.items():
+            value = getattr(estimator, name)
+            if not any(
+                value is w or (isinstance(value, str) and value == w) for w in values
+            ):
+                raise ValueError(
+                    f"Answers in shards are not fitted with {name}={value!r}"
+                )
+        if estimator.n_dims == "auto":
+            raise ValueError(
+                "Answers in shards need a number for n_dims; run choose_dimensions on "
+                "a sample of the respondents first"
+            )
+        n_answered = self.data.n_answered
+        if n_answered < estimator.n_dims:
+            raise ValueError(
+                f"n_dims={estimator.n_dims} dimensions need at least as many "
+                f"respondents, got {n_answered} with answers"
+            )
+
+    def silent(self):
+        """Return one text each for the respondents and the items without answers."""
+        data = self.data
+        counts = (
+            (data.n_respondents - data.n_answered, "respondent"),
+            (int(np.count_nonzero(data.item_weight == 0)), "item"),
         )
-    return estimator
+        return [f"{n} {noun}(s) without answers" for n, noun in counts if n]
+
+    def number_of_dimensions(self, estimator):
+        """Return `n_dims`."""
+        return estimator.n_dims
+
+    def solver(self, estimator):
+        """Return the solver, over the current Dask client or in this process."""
+        from sklearn_mirt.solvers.variational.shards import ShardedSolver
+
+        self._runner = self._make_runner(estimator)
+        return ShardedSolver(
+            self._runner,
+            estimator.max_iter,
+            estimator.tol,
+            estimator.dtype,
+            estimator.checkpoint_dir,
+            estimator.warm_start,
+        )
+
+    def _make_runner(self, estimator):
+        client = current_client()
+        if client is None:
+            runner = StreamingRunner(estimator.n_jobs, self.data.folder)
+            runner.n_jobs = min(
+                runner.n_jobs, most_threads(self.data, estimator.n_dims)
+            )
+            return runner
+        from sklearn_mirt.solvers.runners.dask_cluster import DaskRunner
+
+        return DaskRunner(client)
+
+    def start(self, estimator, design):
+        """Return None: a fit of shards is resumed from its checkpoint."""
+
+    def keep(self, estimator, result):
+        """Return the result to rotate, without the abilities, which stay in shards."""
+        runner = self._runner
+        estimator.bytes_moved_ = runner.bytes_sent + runner.bytes_received
+        self._abilities = result.abilities
+        nobody = Abilities.of_nobody(result.abilities.prior_covariance)
+        return replace(result, abilities=nobody)
+
+    def finish(self, estimator, result, M):
+        """Set `sharded_abilities_`, in the coordinates of the rotated result."""
+        shards, data = self._abilities, self.data
+        finish = Finish(
+            np.linalg.inv(M) @ shards.inverse,
+            shards.center,
+            result.abilities.prior_covariance,
+        )
+        folder = ScratchFolder(".abilities-", data.folder)
+        files = self._runner.store(shards.states, folder.name)
+        estimator.sharded_abilities_ = ShardedAbilities(data, files, finish, folder)
 
 
-def _runner(estimator, data):
-    client = current_client()
-    if client is None:
-        runner = StreamingRunner(estimator.n_jobs, data.folder)
-        runner.n_jobs = min(runner.n_jobs, _threads(data, estimator.n_dims))
-        return runner
-    from sklearn_mirt.solvers.runners.dask_cluster import DaskRunner
-
-    return DaskRunner(client)
-
-
-def _threads(data, n_dims):
-    """Return how many shards may be open at once.
+def most_threads(data, n_dims):
+    """Return how many shards `max_memory` allows to be open at once.
 
     Raises
     ------
@@ -86,77 +140,10 @@ def _threads(data, n_dims):
     each = 2 * max(shard.size() for shard in data.shards) + 2**25 + sums
     rest = data.max_memory - 2**28 - 16 * sums
     if rest < each:
+        needed = each + data.max_memory - rest
         raise ValueError(
             f"max_memory of {data.max_memory / 1e6:.0f} MB is too little: "
-            f"{(each + data.max_memory - rest) / 1e6:.0f} MB are needed for one shard "
-            f"of {len(data.shards)}; make more of them, or allow more memory"
+            f"{needed / 1e6:.0f} MB are needed for one shard of {len(data.shards)}; "
+            "make more of them, or allow more memory"
         )
     return rest // each
-
-
-def _refuse(estimator, data):
-    """Raise ValueError for settings that shards are not fitted with."""
-    wanted = {
-        "solver": ("auto", "variational"),
-        "item_model": ("2pl",),
-        "q_matrix": (None,),
-        "device": ("cpu",),
-    }
-    for name, values in wanted.items():
-        value = getattr(estimator, name)
-        if not any(
-            value is w or (isinstance(value, str) and value == w) for w in values
-        ):
-            raise ValueError(f"Answers in shards are not fitted with {name}={value!r}")
-    if estimator.n_dims == "auto":
-        raise ValueError(
-            "Answers in shards need a number for n_dims; choose_dimensions tells it "
-            "from a sample of the respondents"
-        )
-    if data.n_answered < estimator.n_dims:
-        raise ValueError(
-            f"n_dims={estimator.n_dims} dimensions need at least as many respondents, "
-            f"got {data.n_answered} with answers"
-        )
-
-
-def _warn_of_silence(data):
-    counts = (
-        (data.n_respondents - data.n_answered, "respondent"),
-        (int(np.count_nonzero(data.item_weight == 0)), "item"),
-    )
-    parts = [f"{n} {noun}(s) without answers" for n, noun in counts if n]
-    if parts:
-        warnings.warn(
-            "; ".join(parts) + ". They keep the prior mean and spread",
-            ResponseDataWarning,
-            stacklevel=5,
-        )
-
-
-def _keep(estimator, data, result, design, runner):
-    items, stay = result.items, result.abilities
-    d = items.n_dims
-    nobody = Abilities(
-        np.empty((0, d)),
-        np.empty((0, d, d)),
-        stay.prior_covariance,
-        np.empty(0, dtype=object),
-    )
-    method = None if estimator.positive_slopes else estimator.rotation
-    M = rotation_matrix(items.take(data.item_weight > 0), nobody, method or "none")
-    items, nobody = apply_rotation(items, nobody, M)
-    carry = np.eye(d + 1)
-    carry[:-1, :-1] = M.T
-    estimator._determined = np.ones(items.n_items, bool)
-    estimator._keep_rotated(
-        SolverResult(
-            items, nobody, result.prior.carried(carry), result.trace, result.converged
-        ),
-        design,
-    )
-    inverse = np.linalg.inv(M) @ stay.inverse
-    finish = Finish(inverse, stay.center, nobody.prior_covariance)
-    folder = ScratchFolder(".abilities-", data.folder)
-    files = runner.store(stay.states, folder.name)
-    estimator.sharded_abilities_ = ShardedAbilities(data, files, finish, folder)

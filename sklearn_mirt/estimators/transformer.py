@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_mirt.data.responses import ResponseData
 from sklearn_mirt.data.shards.responses import ShardedResponses
-from sklearn_mirt.estimators.base import BaseMIRT, check_parameters
+from sklearn_mirt.estimators.base import BaseMIRT, set_features
 from sklearn_mirt.estimators.callbacks import with_callbacks
 from sklearn_mirt.estimators.dask_collections import (
     gathered,
@@ -17,6 +17,9 @@ from sklearn_mirt.estimators.dask_collections import (
     lazily,
     wide_shards,
 )
+from sklearn_mirt.estimators.in_memory import InMemory
+from sklearn_mirt.estimators.parameters import check_parameters
+from sklearn_mirt.estimators.shards import InShards
 from sklearn_mirt.models.abilities import Abilities
 from sklearn_mirt.models.item_bank import ItemBank, load_item_bank
 from sklearn_mirt.models.prediction import expected_scores
@@ -46,8 +49,9 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         under a prior (3pl). All but the first need the exact solver.
     q_matrix : array-like of shape (n_items, n_dims), default=None
         1 where an item measures a dimension, 0 where its slope is fixed at zero; for
-        the exact solver. There is no rotation then, and abilities correlate unless
-        `rotation` is None or an orthogonal one.
+        the exact solver. There is no rotation then.
+    correlated : bool, default=True
+        Whether abilities correlate under a `q_matrix`. Without one, `rotation` decides.
     rotation : str or None, default="oblimin"
         Rotation to simple structure, applied once after the fit; it changes no
         probability. "oblimin", "quartimin" and "promax" let dimensions correlate;
@@ -75,8 +79,9 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
     n_jobs : int, default=None
         Threads. The result is the same to the last bit for every value.
     random_state : int, RandomState instance or None, default=None
-        Not used by the variational solver, whose start is deterministic; kept for
-        solvers and rotations that draw random starts.
+        Seed of the random starts of rotations and of the exact solver, and of the
+        search for `n_dims="auto"`. None is seed 0, so that every fit is reproducible.
+        The variational solver has a deterministic start.
     verbose : int, default=0
         Print the lower bound after each pass.
     warm_start : bool, default=False
@@ -123,6 +128,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
     standard_errors_ : ndarray of shape (n_items, n_dims + 1)
         Standard errors of slopes and intercept, the rotation taken as given; NaN where
         the data do not determine an item. Posterior standard deviations if variational.
+    determined_ : ndarray of bool of shape (n_items,)
+        Whether the data determine all parameters of the item.
     n_dims_ : int
         Number of dimensions, where `n_dims` is "auto" the one that was chosen.
     n_iter_ : int
@@ -161,45 +168,6 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
     (3, 2)
     """
 
-    def __init__(
-        self,
-        n_dims=2,
-        *,
-        solver="auto",
-        item_model="2pl",
-        q_matrix=None,
-        rotation="oblimin",
-        item_groups=None,
-        guessing=None,
-        positive_slopes=False,
-        max_iter=200,
-        tol=1e-6,
-        device="cpu",
-        dtype="auto",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        checkpoint_dir=None,
-    ):
-        self.n_dims = n_dims
-        self.solver = solver
-        self.item_model = item_model
-        self.q_matrix = q_matrix
-        self.rotation = rotation
-        self.item_groups = item_groups
-        self.guessing = guessing
-        self.positive_slopes = positive_slopes
-        self.max_iter = max_iter
-        self.tol = tol
-        self.device = device
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.checkpoint_dir = checkpoint_dir
-
     @with_callbacks
     def fit(self, X, y=None):
         """Fit the model to a table of answers.
@@ -212,7 +180,7 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
             :class:`ShardedResponses`, and dask arrays and wide dask DataFrames: their
             respondents stay in shards, and `abilities_` are empty; see
             `sharded_abilities_`. A dask array with more items than respondents is
-            gathered, one byte for each answer, and fitted in memory.
+            gathered, one byte for each answer.
         y : None
             Ignored.
 
@@ -233,22 +201,19 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
             A respondent or an item has no answer at all.
         """
         check_parameters(self)
+        return self._fit(self._answers(X))
+
+    def _answers(self, X):
+        """Return the answers of a table, in memory or in shards; set its columns."""
         if has_more_items(X):
-            return self._fit_data(self._read(gathered(X), reset=True))
-        if isinstance(X, ShardedResponses) or is_lazy(X):
-            return self._fit_shards(X)
-        return self._fit_data(self._read(X, reset=True))
-
-    def _fit_shards(self, X):
-        from sklearn_mirt.estimators.shards import fit_shards
-
+            X = gathered(X)
+        if not (isinstance(X, ShardedResponses) or is_lazy(X)):
+            return InMemory(self._read(X, reset=True))
         names = getattr(X, "columns", None)
         data = wide_shards(X) if is_lazy(X) else X
-        self.n_features_in_, self._named_items = data.n_items, names is not None
-        self.__dict__.pop("feature_names_in_", None)
-        if self._named_items:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        return fit_shards(self, data)
+        self._named_items = names is not None
+        set_features(self, data.n_items, names)
+        return InShards(data)
 
     def transform(self, X):
         """Return the abilities of respondents from their answers to the fitted items.
@@ -265,8 +230,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
             Posterior means, in prior standard deviations; a dask array if X is a dask
             collection.
         """
+        check_is_fitted(self, "slopes_")
         if is_lazy(X):
-            check_is_fitted(self, "slopes_")
             return lazily(self, "transform", X, self.slopes_.shape[1])
         return self.score_abilities(X).mean
 
@@ -297,6 +262,7 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         -------
         scores : ndarray of shape (n_respondents, n_items), in [0, 1]
         """
+        check_is_fitted(self, "slopes_")
         if is_lazy(X):
             return lazily(self, "expected_scores", X, len(self.items_))
         return expected_scores(self.item_parameters_, self.score_abilities(X))
@@ -404,6 +370,7 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         settings = {
             "n_dims": items.n_dims,
             "q_matrix": pattern if bank.training.get("q_matrix") else None,
+            "correlated": bank.training.get("correlated", True),
             "rotation": bank.rotation,
             "positive_slopes": bool(bank.training.get("positive_slopes", False)),
             "item_groups": dict(zip(items.ids, labels, strict=True)),
@@ -420,28 +387,20 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
     def _adopt(self, bank, labels):
         """Set the fitted attributes from a bank; there are no training respondents."""
         items, training = bank.items, bank.training
-        d = items.n_dims
-        self._determined = bank.determined
-        nobody = Abilities(
-            np.empty((0, d)),
-            np.empty((0, d, d)),
-            bank.ability_correlation,
-            np.empty(0, dtype=object),
-        )
+        self.determined_ = bank.determined
+        nobody = Abilities.of_nobody(bank.ability_correlation)
         self.items_, self.respondents_ = items.ids, nobody.ids
         self.item_groups_, self.groups_ = labels, bank.group_labels
         self.group_sizes_ = bank.group_sizes
         self._keep_posteriors(items, nobody, bank.prior)
-        self.n_dims_, self.solver_ = d, training.get("solver", "variational")
+        self.n_dims_, self.solver_ = items.n_dims, training.get("solver", "variational")
         self.n_iter_ = training.get("n_iter", 0)
         self.converged_ = training.get("converged", True)
         bound = training.get("lower_bound")
         self.lower_bounds_ = np.array([] if bound is None else [bound], dtype=float)
-        self.n_features_in_ = items.n_items
         # a table whose columns have names is joined by name
         self._named_items = all(isinstance(value, str) for value in items.ids)
-        if self._named_items:
-            self.feature_names_in_ = items.ids
+        set_features(self, items.n_items, items.ids if self._named_items else None)
         return self
 
     # ------------------------------------------------------------------------ plumbing
@@ -451,9 +410,8 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         if not isinstance(X, ResponseData):
             X = _table(self, X, reset)
         elif reset:
-            self.n_features_in_ = X.n_items
             self._named_items = False
-            self.__dict__.pop("feature_names_in_", None)
+            set_features(self, X.n_items)
         if not reset and not np.array_equal(X.items, self.items_):
             raise ValueError(
                 "The items differ from those of the fit, in id or in order"

@@ -27,7 +27,23 @@ class Abilities:
     prior_covariance: np.ndarray
     ids: np.ndarray
 
+    @classmethod
+    def of_nobody(cls, prior_covariance):
+        """Return the abilities of no respondent, in a population of this covariance."""
+        d = len(prior_covariance)
+        ids = np.empty(0, dtype=object)
+        return cls(np.empty((0, d)), np.empty((0, d, d)), prior_covariance, ids)
+
     @property
     def standard_errors(self):
         """Return posterior standard deviations, shape (n_respondents, n_dims)."""
         return np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
+
+    def take(self, index):
+        """Return the abilities of the respondents at an index or mask."""
+        return Abilities(
+            self.mean[index],
+            self.covariances[index],
+            self.prior_covariance,
+            self.ids[index],
+        )

@@ -130,6 +130,7 @@ class ItemBank:
             "n_iter": int(estimator.n_iter_),
             "converged": bool(estimator.converged_),
             "lower_bound": float(bounds[-1]) if len(bounds) else None,
+            **({} if estimator.correlated else {"correlated": False}),
             **(training or {}),
         }
         return cls(
@@ -141,7 +142,7 @@ class ItemBank:
             estimator.ability_correlation_,
             None if estimator.positive_slopes else estimator.rotation,
             about,
-            None if estimator._determined.all() else estimator._determined,
+            None if estimator.determined_.all() else estimator.determined_,
         )
 
     def take(self, index):

@@ -1,16 +1,19 @@
-"""What is known of the items: slopes, intercepts, guessing floor, uncertainty."""
+"""Item parameters and their uncertainty."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.special import expit
+
+from sklearn_mirt.models.item_models import ItemModel, get_item_model
 
 
 @dataclass(frozen=True, eq=False)
 class ItemParameters:
-    """Parameters of the compensatory logistic model, one row per item.
+    """Parameters of an item response model, one row per item.
 
-    The probability that a respondent with ability ``theta`` answers item ``j`` right is
+    In the logistic model, which is the default, a respondent with ability ``theta``
+    answers item ``j`` right with probability
 
         P_j(theta) = g_j + (1 - g_j) * sigmoid(a_j . theta + d_j)
 
@@ -27,6 +30,13 @@ class ItemParameters:
         parameters are known.
     ids : ndarray of shape (n_items,)
         Item ids.
+    model : str or ItemModel, default="2pl"
+        How the answer depends on a_j . theta. "2pl" is the logistic model above; the
+        Rasch, 1PL and 3PL models differ from it in how items are fitted only.
+    extras : mapping from str to ndarray of shape (n_items, ...), default={}
+        Further parameters of the item model: "ceiling" (n_items,) of "4pl";
+        "thresholds" (n_items, n_categories - 2) of an ordinal model, the intercepts
+        after the first.
 
     References
     ----------
@@ -38,6 +48,13 @@ class ItemParameters:
     guessing: np.ndarray
     covariances: np.ndarray
     ids: np.ndarray
+    model: str | ItemModel = "2pl"
+    extras: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def item_model(self):
+        """Return the item model, an :class:`ItemModel`."""
+        return get_item_model(self.model)
 
     @property
     def n_items(self):
@@ -75,17 +92,22 @@ class ItemParameters:
         return np.asarray(abilities) @ self.slopes.T + self.intercepts
 
     def probability(self, abilities):
-        """Return P_j(theta_i) at point values, shape (n_respondents, n_items)."""
-        return self.guessing + (1 - self.guessing) * expit(self.logit(abilities))
+        """Return the expected score, P_j(theta_i), at point values of ability.
+
+        The shape is (n_respondents, n_items).
+        """
+        return self.item_model.expected_score(self, self.logit(abilities))
 
     def take(self, index):
         """Return the parameters of the items at an index or mask."""
-        return ItemParameters(
-            self.slopes[index],
-            self.intercepts[index],
-            self.guessing[index],
-            self.covariances[index],
-            self.ids[index],
+        return replace(
+            self,
+            slopes=self.slopes[index],
+            intercepts=self.intercepts[index],
+            guessing=self.guessing[index],
+            covariances=self.covariances[index],
+            ids=self.ids[index],
+            extras={name: values[index] for name, values in self.extras.items()},
         )
 
 

@@ -1,12 +1,12 @@
-"""Expected scores, averaged over what is not known of abilities and items.
+"""Expected scores, averaged over the uncertainty of abilities and items.
 
-With eta Gaussian of mean m and variance v, E[sigmoid(eta)] is close to
-sigmoid(m / sqrt(1 + pi v / 8)) (MacKay 1992, "The evidence framework applied to
-classification networks", eq. 5).
+The logit a . theta + d of a cell has the mean and variance of the two posteriors; the
+item model averages its score over them.
 """
 
+from dataclasses import replace
+
 import numpy as np
-from scipy.special import expit
 
 from sklearn_mirt.models import packing
 
@@ -23,7 +23,7 @@ def expected_scores(items, abilities):
 
     Returns
     -------
-    scores : ndarray of shape (n_respondents, n_items), in [g_j, 1]
+    scores : ndarray of shape (n_respondents, n_items), in [0, 1]
     """
     ability1, ability2 = _ability_moments(abilities)
     item1, item2 = _item_moments(items)
@@ -32,7 +32,7 @@ def expected_scores(items, abilities):
     for start in range(0, len(item1), step):
         here = slice(start, start + step)
         out[:, here] = _average(
-            ability1 @ item1[here].T, ability2 @ item2[here].T, items.guessing[here]
+            items.take(here), ability1 @ item1[here].T, ability2 @ item2[here].T
         )
     return out
 
@@ -52,21 +52,43 @@ def expected_cells(items, abilities, respondent, item):
     """
     ability1, ability2 = _ability_moments(abilities)
     item1, item2 = _item_moments(items)
+    # taken once per cell below, which needs no covariances
+    items = replace(items, covariances=items.covariances[:, :0, :0])
     out = np.empty(len(item))
     for start in range(0, len(out), _CHUNK // 8):
         i = respondent[start : start + _CHUNK // 8]
         j = item[start : start + _CHUNK // 8]
         out[start : start + len(i)] = _average(
+            items.take(j),
             np.einsum("cp,cp->c", ability1[i], item1[j]),
             np.einsum("cp,cp->c", ability2[i], item2[j]),
-            items.guessing[j],
         )
     return out
 
 
-def _average(mean, second, guessing):
+def log_losses(scores, probabilities, smallest):
+    """Return the negative log-likelihood of each cell, in nats.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_cells,)
+        In [0, 1]; a mean of repeats counts as its share of right answers.
+    probabilities : ndarray of shape (n_cells,)
+        Of a right answer.
+    smallest : float
+        Probabilities are clipped to [smallest, 1 - smallest].
+
+    Returns
+    -------
+    losses : ndarray of shape (n_cells,), float64
+    """
+    p = np.clip(probabilities, smallest, 1 - smallest).astype(np.float64)
+    return -(scores * np.log(p) + (1 - scores) * np.log1p(-p))
+
+
+def _average(items, mean, second):
     variance = np.maximum(second - mean**2, 0.0)
-    return guessing + (1 - guessing) * expit(mean / np.sqrt(1 + np.pi * variance / 8))
+    return items.item_model.expected_score(items, mean, variance)
 
 
 def _ability_moments(abilities):

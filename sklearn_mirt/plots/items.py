@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sklearn_mirt.models.information import total_information
 from sklearn_mirt.plots.style import (
     COLOURS,
     MARKERS,
@@ -15,7 +16,6 @@ from sklearn_mirt.plots.style import (
 
 _REACH = 3.0  # standard deviations of ability that are drawn
 _FINE, _COARSE = 121, 61  # points on a line, and on each side of a plane
-_CHUNK = 1024
 _HARDEST = 5.0  # standard deviations of ability
 
 
@@ -193,7 +193,7 @@ class InformationDisplay:
         for k, dim in enumerate(self.dims):
             theta = np.zeros((len(x), len(self.dims)))
             theta[:, k] = x
-            information = test_information(self.items, theta)[:, k, k]
+            information = total_information(self.items, theta)[:, k, k]
             style = ("-", "--", "-.", ":")[k % 4]
             label = dimension_label(dim)
             colour = COLOURS[k % len(COLOURS)]
@@ -208,7 +208,7 @@ class InformationDisplay:
         if len(self.dims) != 2:
             raise ValueError(f"A map needs 2 dimensions, got {len(self.dims)}")
         x, theta = _plane()
-        information = test_information(self.items, theta) + np.eye(2)
+        information = total_information(self.items, theta) + np.eye(2)
         errors = np.sqrt(np.linalg.inv(information)[:, 0, 0]).reshape(len(x), -1)
         filled = ax.contourf(x, x, errors, levels=12, cmap="cividis")
         label = f"standard error, {dimension_label(self.dims[0])}"
@@ -295,34 +295,6 @@ class DifficultyDisplay:
             title_fontsize="small",
             alignment="left",
         )
-
-
-def test_information(items, theta):
-    """Return Fisher's information of all items together at abilities.
-
-    Parameters
-    ----------
-    items : ItemParameters
-    theta : ndarray of shape (n_points, n_dims)
-
-    Returns
-    -------
-    information : ndarray of shape (n_points, n_dims, n_dims)
-        sum_j (P - g)^2 (1 - P) / ((1 - g)^2 P) a_j a_j' (Reckase 2009, eq. 5.13).
-    """
-    n, d = theta.shape
-    total = np.zeros((n, d * d))
-    for start in range(0, items.n_items, _CHUNK):
-        part = items.take(slice(start, start + _CHUNK))
-        p, g = part.probability(theta), part.guessing
-        weight = (p - g) ** 2 * (1 - p) / ((1 - g) ** 2 * np.maximum(p, 1e-12))
-        outer = part.slopes[:, :, None] * part.slopes[:, None, :]
-        total += weight @ outer.reshape(-1, d * d)
-    return total.reshape(n, d, d)
-
-
-# pytest takes every function of this name for a test
-test_information.__test__ = False  # type: ignore[attr-defined]
 
 
 def _places(ids, wanted):

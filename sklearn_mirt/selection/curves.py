@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 from threadpoolctl import threadpool_limits
 
+from sklearn_mirt.models.item_design import make_design
 from sklearn_mirt.selection.full_scores import (
     FullScoreRegressor,
     RawMeanScorer,
@@ -21,13 +22,13 @@ from sklearn_mirt.selection.full_scores import (
     StratifiedMeanScorer,
 )
 from sklearn_mirt.selection.problem import (
-    Constraints,
     SelectionProblem,
-    greedy_ranking,
+    TrainingModels,
     overall_weights,
 )
+from sklearn_mirt.selection.ranking import Constraints, greedy_ranking
 from sklearn_mirt.selection.strategies import RANDOM_STRATEGIES, make_strategy
-from sklearn_mirt.selection.training_answers import Bank, group_labels
+from sklearn_mirt.selection.training_answers import TrainingAnswers, as_responses
 
 __all__ = ["recommend_size", "selection_curve", "summarize_curve"]
 
@@ -103,9 +104,8 @@ def selection_curve(
     """
     import pandas as pd
 
-    frame = np.asarray(X, dtype=float)
-    ids = np.asarray(getattr(X, "columns", np.arange(frame.shape[1])))
-    labels = group_labels(item_groups, ids)
+    data = as_responses(X)
+    design = make_design(data.items, item_groups, None, False)
     settings = _Settings(
         strategies=_named(strategies, make_strategy),
         scorers=_named(scorers, _make_scorer),
@@ -116,8 +116,9 @@ def selection_curve(
         seed=random_state,
     )
     rows = []
-    for split, (train, test) in enumerate(_splits(frame, cv, groups, random_state)):
-        task = _Task.cut(frame, labels, train, test, item_filter)
+    splits = _splits(data.n_respondents, cv, groups, random_state)
+    for split, (train, test) in enumerate(splits):
+        task = _Task.cut(data, design, train, test, item_filter)
         rows += [{"split": split, **row} for row in _run_split(task, settings, split)]
     table = pd.DataFrame(rows)
     return table.groupby(["split", *_KEYS], sort=False, as_index=False).mean()
@@ -146,17 +147,18 @@ class _Settings:
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """Training bank and held-out answers of one split, in the bank's item order."""
+    """Training answers and held-out ones of one split, in the same item order."""
 
-    bank: Bank
+    training: TrainingAnswers
     held_out: np.ndarray
 
     @classmethod
-    def cut(cls, X, labels, train, test, item_filter):
-        bank = Bank.of(X[train], labels, np.arange(X.shape[1]), item_filter)
-        held_out = X[np.ix_(test, bank.columns)]
-        means = np.nanmean(bank.responses, axis=0)
-        return cls(bank, np.where(np.isnan(held_out), means, held_out))
+    def cut(cls, data, design, train, test, item_filter):
+        known, new = (data.take(respondents=rows) for rows in (train, test))
+        training = TrainingAnswers.of(known, design, item_filter)
+        held_out = new.to_wide()[:, training.columns]
+        means = np.nanmean(training.responses, axis=0)
+        return cls(training, np.where(np.isnan(held_out), means, held_out))
 
 
 def _named(choice, make):
@@ -176,31 +178,30 @@ def _make_scorer(scorer):
     return scorer
 
 
-def _splits(X, cv, groups, seed):
+def _splits(n_respondents, cv, groups, seed):
     if isinstance(cv, Integral):
         if groups is None:
             cv = KFold(cv, shuffle=True, random_state=seed)
         else:
             cv = GroupKFold(cv)
     if hasattr(cv, "split"):
-        return cv.split(X, groups=groups)
+        return cv.split(np.empty((n_respondents, 1)), groups=groups)
     return cv
 
 
 def _run_split(task, settings, split):
     """Yield one row per draw, strategy, scorer and budget."""
-    bank = task.bank
-    sizes = settings.sizes(len(bank.columns))
+    training = task.training
+    n_known = len(training.columns)
+    sizes = settings.sizes(n_known)
     problem = SelectionProblem(
-        bank.responses,
-        bank.groups,
-        bank.targets,
-        overall_weights(bank.n_groups, settings.overall_weight),
+        TrainingModels(training.responses, training.groups, n_dims=settings.n_dims),
+        training.targets,
+        overall_weights(training.n_groups, settings.overall_weight),
         n_items=max(sizes.values()),
-        n_dims=settings.n_dims,
     )
-    scorers = _fit_scorers(settings.scorers, bank, problem)
-    free = Constraints.none(len(bank.columns), bank.n_groups)
+    scorers = _fit_scorers(settings.scorers, training, problem)
+    free = Constraints.none(n_known, training.n_groups)
     for name, strategy in settings.strategies.items():
         draws = settings.n_draws if isinstance(strategy, RANDOM_STRATEGIES) else 1
         for draw in range(draws):
@@ -213,20 +214,20 @@ def _run_split(task, settings, split):
                         "scorer": scorer_name,
                         "budget": budget,
                         "n_items": n,
-                        "bank_size": len(bank.columns),
+                        "bank_size": n_known,
                         **_measure(scorer, task, ranking[:n]),
                     }
 
 
-def _fit_scorers(scorers, bank, problem):
+def _fit_scorers(scorers, training, problem):
     """Fit clones of the scorers; the default one shares the problem's models."""
-    fitted = {}
+    fitted, models = {}, problem.models
     for name, scorer in scorers.items():
         scorer = clone(scorer)
         shares = isinstance(scorer, FullScoreRegressor) and (
-            (scorer.n_dims, tuple(scorer.blocks)) == (problem.n_dims, problem.blocks)
+            (scorer.n_dims, tuple(scorer.blocks)) == (models.n_dims, models.blocks)
         )
-        fitted[name] = scorer._learn(bank, problem if shares else None)
+        fitted[name] = scorer.fit_training(training, problem if shares else None)
     return fitted
 
 
@@ -234,8 +235,8 @@ def _measure(scorer, task, chosen):
     """Compare estimates from the chosen items with the truth."""
     answers = np.full(task.held_out.shape, np.nan)
     answers[:, chosen] = task.held_out[:, chosen]
-    truth = task.held_out @ task.bank.targets
-    scores, std = scorer._scores_and_std(answers)
+    truth = task.held_out @ task.training.targets
+    scores, std = scorer.score_training_items(answers)
     error = scores - truth
     inside = np.abs(error) <= _COVERAGE_Z * std + 1e-12
     rho = _rank_correlations(scores, truth)

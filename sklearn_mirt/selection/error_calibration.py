@@ -12,22 +12,23 @@ answers. And items picked because they look informative look a little better tha
 are. The mean squared ratio of error to standard error should be 1.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from sklearn_mirt.selection.problem import Constraints, greedy_ranking
-from sklearn_mirt.selection.strategies import KrigingStrategy, RandomStrategy
+from sklearn_mirt.selection.kriging import KrigingState
+from sklearn_mirt.selection.problem import MIN_FOR_SCALES
+from sklearn_mirt.selection.ranking import Constraints, FixedOrder, rank_items
 from sklearn_mirt.selection.training_answers import score_targets
 
-__all__ = ["Calibration", "calibrate"]
+__all__ = ["Calibration", "calibration_of", "expected_scores"]
 
 _SIZES = (0, 10, 40, 160, 320)
 # The log factors are a priori within 0.2 of 0; that of the root mean square of n normal
 # ratios has variance 1 / (2 n).
 _PRIOR_COUNT = 0.5 / 0.2**2
 _MIX_PENALTY = 0.2
-_LISTS = (RandomStrategy(), KrigingStrategy(fill=False))
+_N_LISTS = 2  # one random, one by kriging
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +81,10 @@ def expected_scores(item_model, surrogate, answers):
     return surrogate.expectation(answers), folded
 
 
-def calibrate(problem):
-    """Learn a ``Calibration`` from held-out training respondents.
+def calibration_of(problem):
+    """Return the ``Calibration`` of a problem, or None below 8 respondents.
+
+    It is learned once for all problems that share models and targets.
 
     Parameters
     ----------
@@ -89,12 +92,22 @@ def calibrate(problem):
 
     Returns
     -------
-    calibration : Calibration
+    calibration : Calibration or None
     """
+    if len(problem.models.responses) < MIN_FOR_SCALES:
+        return None
+    if "calibration" not in problem.derived:
+        problem.derived["calibration"] = _calibrate(problem)
+    return problem.derived["calibration"]
+
+
+def _calibrate(problem):
+    """Learn a ``Calibration`` from held-out training respondents."""
+    models = problem.models
     targets = score_targets(problem.groups, problem.n_groups)
-    smallest = min(len(fold.items) for fold in problem.folds)
+    smallest = min(len(fold.items) for fold in models.folds)
     sizes = np.array([n for n in _SIZES if n <= smallest // 2])
-    parts = [_fold_errors(problem, f, sizes) for f in problem.folds]
+    parts = [_fold_errors(problem, fold, sizes) for fold in models.folds]
     errors, own_errors = (
         np.concatenate([part[k] for part in parts], axis=3) for k in (0, 1)
     )
@@ -107,14 +120,13 @@ def calibrate(problem):
     squares = np.stack([ratio[..., 0], ratio[..., 1:].mean(axis=-1)], axis=-1)
     count = squares.shape[2] * np.array([1.0, np.sqrt(targets.shape[1] - 1.0)])
     mean = (_PRIOR_COUNT + squares.mean(axis=2) * count) / (_PRIOR_COUNT + count)
+    choice = problem.targets, problem.target_weights
     typical = [
-        [problem.surrogate.target_std(chosen[:n], targets[:, :1])[0] for n in sizes]
-        for chosen in _lists(
-            problem, problem.surrogate, np.arange(len(targets)), sizes[-1]
-        )
+        [models.surrogate.target_std(chosen[:n], targets[:, :1])[0] for n in sizes]
+        for chosen in _lists(models.surrogate, *choice, sizes[-1])
     ]
     own = weight * own_errors[0] + (1.0 - weight) * own_errors[1]
-    useful = _useful_length(sizes, own, np.asarray(problem.target_weights))
+    useful = _useful_length(sizes, own, problem.target_weights)
     return Calibration(sizes, mix, np.sqrt(mean), np.array(typical), useful)
 
 
@@ -151,19 +163,16 @@ def _mixing_weights(errors):
     return np.clip(weights, 0.5, 1.0)
 
 
-def _lists(problem, surrogate, items, n_items):
-    """Return a random list and a kriging list of some items under a surrogate."""
-    task = replace(
-        problem,
-        responses=problem.responses[:, items],
-        groups=problem.groups[items],
-        targets=problem.targets[items],
-        n_items=max(int(n_items), 1),
-        seed=0,  # one calibration, whatever the seed of the choice
+def _lists(surrogate, targets, weights, n_items):
+    """Return a random list and a kriging list of items under a surrogate."""
+    n = len(targets)
+    states = (
+        # one calibration, whatever the seed of the choice
+        FixedOrder(np.random.default_rng(0).random(n)),
+        KrigingState(surrogate, targets, weights),
     )
-    task.__dict__["surrogate"] = surrogate
-    free = Constraints.none(len(items), problem.n_groups)
-    return [greedy_ranking(task, strategy, free) for strategy in _LISTS]
+    groups, free = np.zeros(n, dtype=int), Constraints.none(n, 1)
+    return [rank_items(state, groups, free, max(n_items, 1)) for state in states]
 
 
 def _fold_errors(problem, fold, sizes):
@@ -176,15 +185,17 @@ def _fold_errors(problem, fold, sizes):
         The same of the targets of the choice.
     std : ndarray of shape (n_lists, n_sizes, n_held_out, 1 + n_groups)
     """
-    surrogate = fold.parts.assemble(problem.scales)
+    surrogate = fold.parts.assemble(problem.models.scales)
     targets = score_targets(problem.groups[fold.items], problem.n_groups)
-    answers = problem.responses[np.ix_(fold.held_out, fold.items)]
-    known = np.where(np.isnan(answers), fold.parts.mean, answers)
-    shape = (len(_LISTS), len(sizes), len(answers), targets.shape[1])
-    errors, std = np.empty((2, *shape)), np.empty(shape)
     own_targets = problem.targets[fold.items]
-    own_errors = np.empty((*errors.shape[:-1], own_targets.shape[1]))
-    for k, chosen in enumerate(_lists(problem, surrogate, fold.items, sizes[-1])):
+    answers = problem.models.responses[np.ix_(fold.held_out, fold.items)]
+    known = np.where(np.isnan(answers), fold.parts.mean, answers)
+    shape = (_N_LISTS, len(sizes), len(answers))
+    std = np.empty((*shape, targets.shape[1]))
+    errors = np.empty((2, *std.shape))
+    own_errors = np.empty((2, *shape, own_targets.shape[1]))
+    lists = _lists(surrogate, own_targets, problem.target_weights, sizes[-1])
+    for k, chosen in enumerate(lists):
         for s, n in enumerate(sizes):
             shown = np.full(answers.shape, np.nan)
             shown[:, chosen[:n]] = known[:, chosen[:n]]

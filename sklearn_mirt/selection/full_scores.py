@@ -16,14 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from sklearn_mirt.estimators.pickling import VersionedPickleMixin
-from sklearn_mirt.selection.error_calibration import expected_scores
-from sklearn_mirt.selection.problem import SelectionProblem, overall_weights
+from sklearn_mirt.selection.error_calibration import calibration_of, expected_scores
+from sklearn_mirt.selection.problem import (
+    SelectionProblem,
+    TrainingModels,
+    overall_weights,
+)
 from sklearn_mirt.selection.surrogate import DEFAULT_BLOCKS, answer_patterns
 from sklearn_mirt.selection.training_answers import (
     OVERALL,
-    check_answers,
     positions_of,
-    read_bank,
+    read_answers,
+    read_training_answers,
 )
 
 __all__ = [
@@ -41,9 +45,9 @@ _one_blas_thread = threadpool_limits.wrap(limits=1, user_api="blas")
 class _Scorer(VersionedPickleMixin, TransformerMixin, BaseEstimator):
     """Validation, output and standard errors shared by all scorers.
 
-    A subclass gives ``_fit_bank(problem)``, ``_scores(answers)`` of shape
+    A subclass gives ``_fit(training, problem)``, ``_scores(answers)`` of shape
     (n_respondents, 1 + n_groups) and ``_expected_std(seen)`` of shape (1 + n_groups,),
-    all in the item order of ``bank_``.
+    all in the item order of ``training_answers_``.
     """
 
     def fit(self, X, y=None):
@@ -60,16 +64,27 @@ class _Scorer(VersionedPickleMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        return self._learn(read_bank(self, X, self.item_groups))
+        return self.fit_training(read_training_answers(self, X, self.item_groups))
 
     @_one_blas_thread
-    def _learn(self, bank, problem=None):
-        """Fit to a bank, with the models of ``problem`` if they are given."""
-        self.bank_ = bank
-        self.items_ = bank.ids
-        self.groups_ = bank.labels
-        self.targets_ = bank.targets
-        self._fit_bank(problem)
+    def fit_training(self, training, problem=None):
+        """Learn from training answers in their canonical order.
+
+        Parameters
+        ----------
+        training : TrainingAnswers
+        problem : SelectionProblem, default=None
+            Of the same answers: its models are used where the scorer needs any.
+
+        Returns
+        -------
+        self
+        """
+        self.training_answers_ = training
+        self.items_ = training.ids
+        self.groups_ = training.labels
+        self.targets_ = training.targets
+        self._fit(training, problem)
         return self
 
     @_one_blas_thread
@@ -98,7 +113,7 @@ class _Scorer(VersionedPickleMixin, TransformerMixin, BaseEstimator):
             error the prior spread.
         """
         check_is_fitted(self)
-        answers = check_answers(self, X, self.bank_)
+        answers = read_answers(self, X, self.training_answers_)
         empty = np.isnan(answers).all(axis=1)
         if empty.any():
             warnings.warn(
@@ -107,10 +122,21 @@ class _Scorer(VersionedPickleMixin, TransformerMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
-        scores, std = self._scores_and_std(answers)
+        scores, std = self.score_training_items(answers)
         return (scores, std) if return_std else scores
 
-    def _scores_and_std(self, answers):
+    def score_training_items(self, answers):
+        """Estimate full-bank scores from answers in the order of ``fit_training``.
+
+        Parameters
+        ----------
+        answers : ndarray of shape (n_respondents, n_kept)
+            Answers to the items of the training answers; NaN where not asked.
+
+        Returns
+        -------
+        scores, std : ndarray of shape (n_respondents, 1 + n_groups)
+        """
         scores = self._scores(answers)
         std = np.empty_like(scores)
         for seen, rows in answer_patterns(answers):
@@ -157,12 +183,13 @@ class _Scorer(VersionedPickleMixin, TransformerMixin, BaseEstimator):
             For the overall score, then for every group, on the score scale.
         """
         check_is_fitted(self)
-        seen = np.sort(positions_of(items, self.bank_, what="items"))
+        seen = np.sort(positions_of(items, self.training_answers_, what="items"))
         return self._expected_std(seen)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         tags.target_tags.required = False
         return tags
 
@@ -240,27 +267,29 @@ class FullScoreRegressor(_Scorer):
         self.blocks = blocks
         self.calibrate = calibrate
 
-    def _fit_bank(self, problem):
+    def _fit(self, training, problem):
         if self.estimator not in ("average", "surrogate", "fold_in"):
             raise ValueError(
                 "estimator must be 'average', 'surrogate' or 'fold_in'; got "
                 f"{self.estimator!r}."
             )
         if problem is None:
-            bank = self.bank_
             problem = SelectionProblem(
-                bank.responses,
-                bank.groups,
+                TrainingModels(
+                    training.responses,
+                    training.groups,
+                    n_dims=self.n_dims,
+                    blocks=self.blocks,
+                ),
                 self.targets_,
-                overall_weights(bank.n_groups),
+                overall_weights(training.n_groups),
                 n_items=1,
-                n_dims=self.n_dims,
-                blocks=tuple(self.blocks),
             )
-        self.item_model_ = problem.item_model
-        self.scales_ = problem.scales
-        self.surrogate_ = problem.surrogate
-        self.calibration_ = problem.calibration if self.calibrate else None
+        models = problem.models
+        self.item_model_ = models.item_model
+        self.scales_ = models.scales
+        self.surrogate_ = models.surrogate
+        self.calibration_ = calibration_of(problem) if self.calibrate else None
 
     def _scores(self, answers):
         model, surrogate = self.item_model_, self.surrogate_
@@ -304,22 +333,22 @@ class RawMeanScorer(_Scorer):
     def __init__(self, *, item_groups=None):
         self.item_groups = item_groups
 
-    def _fit_bank(self, problem):
-        responses = self.bank_.responses
+    def _fit(self, training, problem):
+        responses = training.responses
         self.prior_mean_ = np.nanmean(responses, axis=0) @ self.targets_
-        respondent = _group_means(responses, self.bank_)
+        respondent = _group_means(responses, training)
         self.prior_std_ = np.nanstd(respondent, axis=0)
         p = np.nanmean(responses, axis=0)
         self.item_variance_ = p * (1.0 - p)
 
     def _scores(self, answers):
-        means = _group_means(answers, self.bank_)
+        means = _group_means(answers, self.training_answers_)
         empty = np.isnan(means[:, 0])
         means[empty] = self.prior_mean_
         return np.where(np.isnan(means), means[:, :1], means)
 
     def _expected_std(self, seen):
-        groups = self.bank_.groups
+        groups = self.training_answers_.groups
         total = np.bincount(groups)
         asked = np.bincount(groups[seen], minlength=len(total))
         spread = np.bincount(groups, self.item_variance_) / total
@@ -344,8 +373,8 @@ class StratifiedMeanScorer(RawMeanScorer):
     """
 
     def _scores(self, answers):
-        means = _group_means(answers, self.bank_)[:, 1:]
-        size = np.bincount(self.bank_.groups).astype(float)
+        means = _group_means(answers, self.training_answers_)[:, 1:]
+        size = np.bincount(self.training_answers_.groups).astype(float)
         known = ~np.isnan(means)
         weight = known * size
         total = weight.sum(axis=1)
@@ -358,7 +387,9 @@ class StratifiedMeanScorer(RawMeanScorer):
 
     def _expected_std(self, seen):
         std = super()._expected_std(seen)
-        share = np.bincount(self.bank_.groups) / len(self.bank_.groups)
+        share = np.bincount(self.training_answers_.groups) / len(
+            self.training_answers_.groups
+        )
         if len(seen):
             std[0] = np.sqrt(((share * std[1:]) ** 2).sum())
         return std
@@ -387,8 +418,8 @@ class RidgeScorer(_Scorer):
         self.penalties = penalties
         self.item_groups = item_groups
 
-    def _fit_bank(self, problem):
-        responses = self.bank_.responses
+    def _fit(self, training, problem):
+        responses = training.responses
         p = np.nanmean(responses, axis=0)
         self.training_ = np.where(np.isnan(responses), p, responses)
         self.training_scores_ = self.training_ @ self.targets_
@@ -426,12 +457,12 @@ class RidgeScorer(_Scorer):
         return self._dual(seen)[1]
 
 
-def _group_means(answers, bank):
+def _group_means(answers, training):
     """Mean of the answers overall and per group, NaN without any."""
     seen = ~np.isnan(answers)
-    member = np.zeros((len(bank.groups), 1 + bank.n_groups))
+    member = np.zeros((len(training.groups), 1 + training.n_groups))
     member[:, 0] = 1.0
-    member[np.arange(len(bank.groups)), 1 + bank.groups] = 1.0
+    member[np.arange(len(training.groups)), 1 + training.groups] = 1.0
     total = np.where(seen, answers, 0.0) @ member
     count = seen @ member
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)

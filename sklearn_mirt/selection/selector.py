@@ -12,17 +12,19 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_mirt.data.checks import is_number
 from sklearn_mirt.estimators.pickling import VersionedPickleMixin
+from sklearn_mirt.models.item_design import values_by_item
+from sklearn_mirt.selection.full_scores import FullScoreRegressor
 from sklearn_mirt.selection.problem import (
-    Constraints,
     SelectionProblem,
-    greedy_ranking,
+    TrainingModels,
     overall_weights,
 )
+from sklearn_mirt.selection.ranking import Constraints, greedy_ranking
 from sklearn_mirt.selection.strategies import make_strategy
 from sklearn_mirt.selection.training_answers import (
     OVERALL,
     positions_of,
-    read_bank,
+    read_training_answers,
     some,
 )
 
@@ -156,37 +158,33 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
             items, or constraints that contradict each other.
         """
         strategy = make_strategy(self.strategy)
-        bank = read_bank(self, X, self.item_groups)
-        targets, weights = self._targets(bank)
-        constraints = self._constraints(bank)
+        training = read_training_answers(self, X, self.item_groups)
+        targets, weights = self._targets(training)
+        constraints = self._constraints(training)
         problem = SelectionProblem(
-            bank.responses,
-            bank.groups,
+            TrainingModels(training.responses, training.groups, n_dims=self.n_dims),
             targets,
             weights,
-            n_items=self._budget(bank, constraints),
-            n_dims=self.n_dims,
+            n_items=self._budget(training, constraints),
             seed=self._seed(),
         )
         ranking = greedy_ranking(problem, strategy, constraints)
-        _check_quotas_met(bank, constraints, ranking)
-        self.bank_, self.problem_ = bank, problem
-        self.items_, self.groups_ = bank.ids, bank.labels
-        self.ranking_ = bank.columns[ranking]
-        self.support_ = np.zeros(len(bank.ids), dtype=bool)
+        _check_quotas_met(training, constraints, ranking)
+        self.training_answers_, self.problem_ = training, problem
+        self.items_, self.groups_ = training.ids, training.labels
+        self.ranking_ = training.columns[ranking]
+        self.support_ = np.zeros(len(training.ids), dtype=bool)
         self.support_[self.ranking_] = True
         return self
 
     def scorer(self):
         """Return a fitted ``FullScoreRegressor`` that shares the models of this fit."""
-        from sklearn_mirt.selection.full_scores import FullScoreRegressor
-
         check_is_fitted(self)
         scorer = FullScoreRegressor(self.n_dims, item_groups=self.item_groups)
         scorer.n_features_in_ = self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             scorer.feature_names_in_ = self.feature_names_in_
-        return scorer._learn(self.bank_, self.problem_)
+        return scorer.fit_training(self.training_answers_, self.problem_)
 
     def _get_support_mask(self):
         check_is_fitted(self)
@@ -195,6 +193,7 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
     def _seed(self):
@@ -204,9 +203,9 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _budget(self, bank, constraints):
+    def _budget(self, training, constraints):
         """Return the number of items wanted, after checking it."""
-        n_bank, n_items = len(bank.columns), self.n_items
+        n_known, n_items = len(training.columns), self.n_items
         if n_items is None:
             if self.max_cost is None:
                 raise ValueError("Give n_items, max_cost or both; both are None.")
@@ -216,43 +215,31 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
                 f"n_items must be a count, a share or None; got {n_items!r}."
             )
         whole = isinstance(n_items, Integral)
-        if whole and not 1 <= n_items <= n_bank:
+        if whole and not 1 <= n_items <= n_known:
             raise ValueError(
-                f"n_items={n_items} must be between 1 and the {n_bank} items that have "
-                "answers."
+                f"n_items={n_items} must be between 1 and the {n_known} items that "
+                "have answers."
             )
         if not whole and not 0 < n_items <= 1:
             raise ValueError(f"As a share, n_items must be in (0, 1]; got {n_items}.")
-        wanted = int(n_items) if whole else max(1, int(n_items * n_bank + 1e-9))
-        needed = self._needed(bank, constraints)
-        if needed > wanted:
+        wanted = int(n_items) if whole else max(1, int(n_items * n_known + 1e-9))
+        smallest, largest = _possible_sizes(training, constraints)
+        if smallest > wanted:
             raise ValueError(
-                f"Items that must be in, with the smallest quotas, make {needed} "
+                f"Items that must be in, with the smallest quotas, make {smallest} "
                 f"items; the budget is {wanted}."
             )
-        available = self._available(bank, constraints)
-        if available < wanted:
+        if largest < wanted:
             raise ValueError(
                 f"n_items asks for {wanted} items, but exclude and quotas leave "
-                f"{available}."
+                f"{largest}."
             )
         return wanted
 
-    def _needed(self, bank, constraints):
-        """Size of the smallest list that meets include and the smallest quotas."""
-        opened = np.bincount(bank.groups[constraints.first], minlength=bank.n_groups)
-        return int(np.maximum(opened, constraints.lowest).sum())
-
-    def _available(self, bank, constraints):
-        """Size of the largest list that respects exclude and the largest quotas."""
-        opened = np.bincount(bank.groups[constraints.first], minlength=bank.n_groups)
-        free = np.bincount(bank.groups[constraints.allowed], minlength=bank.n_groups)
-        return int(np.maximum(np.minimum(free, constraints.highest), opened).sum())
-
-    def _targets(self, bank):
+    def _targets(self, training):
         """Return target columns over the kept items and their weights."""
-        wanted, n_groups = self.target_weights, bank.n_groups
-        targets = bank.targets
+        wanted, n_groups = self.target_weights, training.n_groups
+        targets = training.targets
         if is_number(wanted):
             if not 0 <= wanted <= 1:
                 raise ValueError(
@@ -263,46 +250,42 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
                 return targets[:, :1], np.ones(1)
             return targets, overall_weights(n_groups, wanted)
         if isinstance(wanted, Mapping):
-            return targets, self._named_weights(bank)
+            return targets, self._named_weights(training)
         weights = np.asarray(wanted, dtype=float)
-        if weights.shape != bank.ids.shape or not np.isfinite(weights).all():
+        if weights.shape != training.ids.shape or not np.isfinite(weights).all():
             raise ValueError(
                 f"target_weights as an array needs one finite weight for each of "
-                f"{len(bank.ids)} items; got shape {weights.shape}."
+                f"{len(training.ids)} items; got shape {weights.shape}."
             )
-        if not weights[bank.columns].any():
+        if not weights[training.columns].any():
             raise ValueError("target_weights are zero for every item.")
-        return weights[bank.columns][:, None], np.ones(1)
+        return weights[training.columns][:, None], np.ones(1)
 
-    def _named_weights(self, bank):
-        names = [OVERALL, *bank.labels]
-        unknown = [name for name in self.target_weights if name not in names]
-        if unknown:
-            raise ValueError(
-                f"target_weights names unknown group(s): {some(unknown)}; known are "
-                f"{some(names)}."
-            )
+    def _named_weights(self, training):
+        names = [OVERALL, *training.labels]
+        _refuse_unknown_groups(self.target_weights, names, "target_weights")
         weights = np.array([float(self.target_weights.get(n, 0.0)) for n in names])
         if not (weights >= 0).all() or not weights.any():
             raise ValueError("target_weights must be at least 0, and not all 0.")
         return weights
 
-    def _constraints(self, bank):
+    def _constraints(self, training):
         """Check include, exclude, quotas, costs and random_share."""
         share = self.random_share
         if not is_number(share) or not 0 <= share <= 1:
             raise ValueError(f"random_share must be in [0, 1]; got {share!r}.")
-        first = self._positions(self.include, bank, "include")
-        out = self._positions(self.exclude, bank, "exclude")
+        first, out = (
+            positions_of([] if items is None else items, training, what=what)
+            for items, what in ((self.include, "include"), (self.exclude, "exclude"))
+        )
         both = np.intersect1d(first, out)
         if len(both):
-            raise ValueError(
-                f"include and exclude both name {some(bank.ids[bank.columns[both]])}."
-            )
-        allowed = np.ones(len(bank.columns), dtype=bool)
+            names = training.ids[training.columns[both]]
+            raise ValueError(f"include and exclude both name {some(names)}.")
+        allowed = np.ones(len(training.columns), dtype=bool)
         allowed[out] = False
-        lowest, highest = self._quotas(bank)
-        costs, max_cost = self._costs(bank)
+        lowest, highest = self._quotas(training)
+        costs, max_cost = self._costs(training)
         if costs is not None and costs[first].sum() > max_cost:
             raise ValueError(
                 f"Items that must be in cost {costs[first].sum():g}; max_cost is "
@@ -310,65 +293,66 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
             )
         return Constraints(allowed, first, lowest, highest, costs, max_cost, share)
 
-    def _positions(self, items, bank, what):
-        if items is None:
-            return np.empty(0, dtype=int)
-        return positions_of(items, bank, what=what)
-
-    def _quotas(self, bank):
-        size = np.bincount(bank.groups, minlength=bank.n_groups)
-        lowest, highest = np.zeros(bank.n_groups, dtype=int), size.copy()
+    def _quotas(self, training):
+        """Return the smallest and the largest number of items of every group."""
+        size = np.bincount(training.groups, minlength=training.n_groups)
+        lowest, highest = np.zeros_like(size), size.copy()
         quotas = self.quotas or {}
-        unknown = [name for name in quotas if name not in set(bank.labels)]
-        if unknown:
-            raise ValueError(
-                f"quotas names unknown group(s): {some(unknown)}; known are "
-                f"{some(bank.labels)}."
-            )
-        for g, label in enumerate(bank.labels):
-            if label in quotas:
-                quota = quotas[label]
-                low, high = (0, int(quota)) if isinstance(quota, Integral) else quota
-                if not 0 <= low <= high or low > size[g]:
-                    raise ValueError(
-                        f"The quota of group {label!r} must be (smallest, largest) "
-                        "with 0 <= smallest <= largest and smallest <= its "
-                        f"{size[g]} items; got {quota!r}."
-                    )
-                lowest[g], highest[g] = low, high
+        _refuse_unknown_groups(quotas, training.labels, "quotas")
+        for g, label in enumerate(training.labels):
+            if label not in quotas:
+                continue
+            quota = quotas[label]
+            low, high = (0, int(quota)) if isinstance(quota, Integral) else quota
+            if not 0 <= low <= high or low > size[g]:
+                raise ValueError(
+                    f"The quota of group {label!r} must be (smallest, largest) "
+                    "with 0 <= smallest <= largest and smallest <= its "
+                    f"{size[g]} items; got {quota!r}."
+                )
+            lowest[g], highest[g] = low, high
         return lowest, highest
 
-    def _costs(self, bank):
+    def _costs(self, training):
+        """Return the cost of every kept item, or None, and the largest total."""
         limit = np.inf if self.max_cost is None else self.max_cost
         if self.costs is None:
             if self.max_cost is not None:
                 raise ValueError("max_cost needs costs.")
             return None, np.inf
-        if isinstance(self.costs, Mapping):
-            missing = [item for item in bank.ids if item not in self.costs]
-            if missing:
-                raise ValueError(f"costs has no cost for item(s) {some(missing)}.")
-            costs = np.array([self.costs[item] for item in bank.ids], dtype=float)
-        else:
-            costs = np.asarray(self.costs, dtype=float)
-        if costs.shape != bank.ids.shape:
-            raise ValueError(
-                f"costs needs one cost for each of {len(bank.ids)} items; got shape "
-                f"{costs.shape}."
-            )
+        costs = values_by_item(training.ids, self.costs, "costs").astype(float)
         if not (np.isfinite(costs).all() and (costs > 0).all()):
             raise ValueError("costs must be positive and finite.")
         if not limit > 0:
             raise ValueError(f"max_cost must be positive; got {limit}.")
-        return costs[bank.columns], float(limit)
+        return costs[training.columns], float(limit)
 
 
-def _check_quotas_met(bank, constraints, ranking):
+def _refuse_unknown_groups(named, known, what):
+    unknown = [name for name in named if name not in set(known)]
+    if unknown:
+        raise ValueError(
+            f"{what} names unknown group(s): {some(unknown)}; known are {some(known)}."
+        )
+
+
+def _possible_sizes(training, constraints):
+    """Sizes of the smallest and of the largest list that respect the constraints."""
+    opened, free = (
+        np.bincount(training.groups[items], minlength=training.n_groups)
+        for items in (constraints.first, constraints.allowed)
+    )
+    smallest = np.maximum(opened, constraints.lowest).sum()
+    largest = np.maximum(np.minimum(free, constraints.highest), opened).sum()
+    return int(smallest), int(largest)
+
+
+def _check_quotas_met(training, constraints, ranking):
     """Raise if ``max_cost`` left no room for the smallest quotas."""
-    counts = np.bincount(bank.groups[ranking], minlength=bank.n_groups)
+    counts = np.bincount(training.groups[ranking], minlength=training.n_groups)
     short = counts < constraints.lowest
     if short.any():
         raise ValueError(
             f"max_cost={constraints.max_cost:g} is too small for the smallest quota of "
-            f"group(s) {some(bank.labels[short])}."
+            f"group(s) {some(training.labels[short])}."
         )

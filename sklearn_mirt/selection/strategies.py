@@ -13,13 +13,13 @@ settings only, so one object serves many problems; the built-in ones are also es
 in scikit-learn's sense (``get_params``), so that a grid search reaches their settings.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from sklearn_mirt.solvers.kernels.compiling import jit
+from sklearn_mirt.selection.error_calibration import calibration_of
+from sklearn_mirt.selection.kriging import KrigingState
+from sklearn_mirt.selection.ranking import FixedOrder
 
 __all__ = [
     "AnchorStrategy",
@@ -31,22 +31,8 @@ __all__ = [
     "make_strategy",
 ]
 
-_MIN_ITEM_VARIANCE = 1e-9
 _MIN_CELL_VARIANCE = 1e-4
 _MIN_SLOPE = 1e-12
-
-
-@dataclass(frozen=True, eq=False)
-class _FixedOrder:
-    """State of a strategy whose gains never change."""
-
-    priority: np.ndarray
-
-    def gains(self):
-        return self.priority
-
-    def add(self, item):
-        pass
 
 
 # Kriging ------------------------------------------------------------------------------
@@ -86,13 +72,14 @@ class KrigingStrategy(BaseEstimator):
 
     def begin(self, problem):
         """Return the state before any item is taken."""
-        state = _KrigingState(
-            problem.surrogate, problem.targets, np.asarray(problem.target_weights)
+        state = KrigingState(
+            problem.models.surrogate, problem.targets, problem.target_weights
         )
-        if not self.fill or problem.calibration is None:
+        calibration = calibration_of(problem) if self.fill else None
+        if calibration is None:
             return state
         rest = StratifiedStrategy().begin(problem)
-        return _Filled(state, rest, problem.calibration.useful_length)
+        return _Filled(state, rest, calibration.useful_length)
 
 
 class _Filled:
@@ -113,48 +100,6 @@ class _Filled:
             self.state.add(item)
 
 
-class _KrigingState:
-    def __init__(self, surrogate, targets, weights):
-        keep = weights > 0
-        targets = targets[:, keep]
-        prior = surrogate.target_variance(targets)
-        self.weights = weights[keep] / np.maximum(prior, 1e-12)
-        self.loadings = surrogate.loadings
-        self.noise = surrogate.noise
-        self.cross = np.ascontiguousarray(surrogate.covariance_with(targets))
-        self.variance = (self.loadings**2).sum(axis=1) + self.noise
-        self.posterior = np.eye(self.loadings.shape[1])
-        self.gain = (self.cross**2 @ self.weights) / self.variance
-
-    def gains(self):
-        return self.gain
-
-    def add(self, item):
-        """Condition everything on the answer to ``item``."""
-        u = self.posterior @ self.loadings[item]
-        covariance = self.loadings @ u
-        covariance[item] += self.noise[item]
-        own = covariance[item]
-        scaled = self.cross[item] / own
-        state = self.cross, self.variance, self.gain
-        _condition(covariance, scaled, own, self.weights, *state)
-        self.posterior -= np.outer(u, u / own)
-
-
-@jit
-def _condition(covariance, scaled, own, weights, cross, variance, gain):
-    """Update covariances with the targets, variances and gains in one pass."""
-    for j in range(len(gain)):
-        c, total = covariance[j], 0.0
-        for t in range(len(weights)):
-            q = cross[j, t] - c * scaled[t]
-            cross[j, t] = q
-            total += weights[t] * q * q
-        v = max(variance[j] - c * c / own, _MIN_ITEM_VARIANCE)
-        variance[j] = v
-        gain[j] = total / v
-
-
 # Sampling -----------------------------------------------------------------------------
 
 
@@ -163,7 +108,7 @@ class RandomStrategy(BaseEstimator):
 
     def begin(self, problem):
         """Return the state before any item is taken."""
-        return _FixedOrder(problem.random().random(len(problem.groups)))
+        return FixedOrder(problem.random().random(len(problem.groups)))
 
 
 class StratifiedStrategy(BaseEstimator):
@@ -177,7 +122,7 @@ class StratifiedStrategy(BaseEstimator):
     def begin(self, problem):
         """Return the state before any item is taken."""
         rng = problem.random()
-        return _FixedOrder(-_interleave(rng.random(len(problem.groups)), problem, rng))
+        return FixedOrder(-_interleave(rng.random(len(problem.groups)), problem, rng))
 
 
 def _interleave(key, problem, rng=None):
@@ -229,12 +174,14 @@ class DiscriminationStrategy(BaseEstimator):
             raise ValueError(f"by must be 'overall' or 'dimension'; got {self.by!r}.")
         if self.per not in ("all", "group"):
             raise ValueError(f"per must be 'all' or 'group'; got {self.per!r}.")
-        model = problem.plain_model
+        model = problem.models.plain_model
         size = np.linalg.norm(model.slopes, axis=1)
         if self.by == "overall":
             lists = [size]
         else:
-            centred = problem.respondent_means - problem.respondent_means.mean()
+            centred = (
+                problem.models.respondent_means - problem.models.respondent_means.mean()
+            )
             sign = np.sign(centred @ model.abilities[:, : model.n_dims])
             lists = list((model.slopes * np.where(sign < 0, -1.0, 1.0)).T)
         place = np.full(len(size), np.inf)
@@ -244,7 +191,7 @@ class DiscriminationStrategy(BaseEstimator):
             for part in self._parts(problem):
                 own = self._places(difficulty[part], slope[part])
                 place[part] = np.minimum(place[part], own)
-        return _FixedOrder(-place)
+        return FixedOrder(-place)
 
     def _parts(self, problem):
         if self.per == "all":
@@ -304,8 +251,14 @@ class InformationStrategy(BaseEstimator):
             raise ValueError(
                 f"criterion must be 'c', 'D' or 'A'; got {self.criterion!r}."
             )
-        model = problem.item_model if self.criterion == "c" else problem.plain_model
-        points = model.abilities[_spread(problem.respondent_means, self.n_points)]
+        model = (
+            problem.models.item_model
+            if self.criterion == "c"
+            else problem.models.plain_model
+        )
+        points = model.abilities[
+            _spread(problem.models.respondent_means, self.n_points)
+        ]
         slopes = model.dense_slopes()
         p = 1.0 / (1.0 + np.exp(-(points @ slopes.T + model.intercepts)))
         w = np.maximum(p * (1.0 - p), _MIN_CELL_VARIANCE)
@@ -394,9 +347,9 @@ class AnchorStrategy(BaseEstimator):
         for g in range(problem.n_groups):
             items = np.flatnonzero(problem.groups == g)
             wanted = min(len(items), int(np.ceil(share * len(items))) + 1)
-            feature = problem.plain_model.beta[items]
+            feature = problem.models.plain_model.beta[items]
             place[items] = _bisect(feature, wanted)
-        return _FixedOrder(-_interleave(place, problem))
+        return FixedOrder(-_interleave(place, problem))
 
 
 def _bisect(feature, n_anchors):

@@ -1,23 +1,30 @@
-"""Checked training answers of an item bank, in an order free of the input order."""
+"""Checked training answers, in an order free of the input order."""
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from sklearn_mirt.data.responses import ResponseData
 from sklearn_mirt.exceptions import ResponseDataWarning
-from sklearn_mirt.models.item_design import sorted_codes
+from sklearn_mirt.models.item_design import make_design
 
-__all__ = ["Bank", "check_answers", "positions_of", "read_bank", "score_targets"]
+__all__ = [
+    "TrainingAnswers",
+    "positions_of",
+    "read_answers",
+    "read_training_answers",
+    "score_targets",
+]
 
 OVERALL = "overall"
 
 
 @dataclass(frozen=True, eq=False)
-class Bank:
-    """The items that have answers, sorted by group and content.
+class TrainingAnswers:
+    """The answers to all items that have any, sorted by group and content.
 
     Attributes
     ----------
@@ -32,6 +39,8 @@ class Bank:
         Group labels, sorted.
     ids : ndarray of shape (n_features,)
         Identifiers of all input columns (names, or positions without names).
+    named : bool
+        Whether ``ids`` are names, by which tables of new respondents are joined.
     """
 
     responses: np.ndarray
@@ -39,14 +48,30 @@ class Bank:
     groups: np.ndarray
     labels: np.ndarray
     ids: np.ndarray
+    named: bool = False
 
     @classmethod
-    def of(cls, X, labels, ids, item_filter=None):
-        """Sort a checked matrix; drop items and respondents without answers.
+    def of(cls, data, design, item_filter=None, *, named=False):
+        """Sort answers; drop items and respondents without any.
 
         With ``item_filter``, drop also the items whose mean score does not lie strictly
         between its two values.
+
+        Parameters
+        ----------
+        data : ResponseData
+            Scores; weights are ignored.
+        design : ItemDesign
+            Holds the group of every item.
+        item_filter : tuple of float, default=None
+        named : bool, default=False
+            As the attribute.
+
+        Returns
+        -------
+        training : TrainingAnswers
         """
+        X = data.to_wide()
         seen = ~np.isnan(X)
         columns = np.flatnonzero(seen.any(axis=0))
         if item_filter is not None:
@@ -54,15 +79,16 @@ class Bank:
             low, high = item_filter
             columns = columns[(means > low) & (means < high)]
         rows = np.flatnonzero(seen[:, columns].any(axis=1))
-        names, groups = sorted_codes(labels[columns])
+        used, groups = np.unique(design.groups[columns], return_inverse=True)
         responses = X[np.ix_(rows, columns)]
         by_row, by_column = _canonical_order(responses, groups)
         return cls(
             responses=responses[np.ix_(by_row, by_column)],
             columns=columns[by_column],
             groups=groups[by_column],
-            labels=names,
-            ids=ids,
+            labels=design.group_labels[used],
+            ids=data.items,
+            named=named,
         )
 
     @property
@@ -92,146 +118,6 @@ def score_targets(groups, n_groups):
     return targets
 
 
-def read_bank(estimator, X, item_groups):
-    """Check the training matrix of ``estimator`` and return its ``Bank``.
-
-    Sets ``n_features_in_`` and ``feature_names_in_``.
-
-    Raises
-    ------
-    ValueError
-        If a score lies outside [0, 1], if nothing was answered, or if ``item_groups``
-        does not name a group for every item.
-
-    Warns
-    -----
-    ResponseDataWarning
-        If items have no answers: they cannot be chosen and count in no score.
-    """
-    # infinity is left to the check of the range, which names row and item
-    X = validate_data(
-        estimator, X, dtype=np.float64, ensure_all_finite=False, reset=True
-    )
-    ids = getattr(estimator, "feature_names_in_", np.arange(X.shape[1]))
-    _check_range(X, ids)
-    labels = group_labels(item_groups, ids)
-    answered = ~np.isnan(X).all(axis=0)
-    if not answered.any():
-        raise ValueError("No respondent answered any item; there is nothing to learn.")
-    if not answered.all():
-        missing = ids[~answered]
-        warnings.warn(
-            f"{len(missing)} item(s) without any answer are left out of the choice and "
-            f"of the scores: {some(missing)}.",
-            ResponseDataWarning,
-            stacklevel=3,
-        )
-    return Bank.of(X, labels, ids)
-
-
-def check_answers(estimator, X, bank):
-    """Return answers of new respondents in the order of the bank's kept items.
-
-    A data frame may hold any of the training items, in any order; an array must have
-    all training columns. NaN = not asked.
-
-    Raises
-    ------
-    ValueError
-        If a data frame has a column that the training matrix had not, or a score lies
-        outside [0, 1].
-    """
-    columns = getattr(X, "columns", None)
-    if (
-        columns is not None
-        and hasattr(X, "reindex")
-        and hasattr(estimator, "feature_names_in_")
-    ):
-        known = set(bank.ids)
-        unknown = [column for column in columns if column not in known]
-        if unknown:
-            raise ValueError(
-                f"Answers to {len(unknown)} unknown item(s): {some(unknown)}. The "
-                "columns must be items of the training matrix."
-            )
-        X = X.reindex(columns=bank.ids)
-    X = validate_data(
-        estimator, X, dtype=np.float64, ensure_all_finite=False, reset=False
-    )
-    _check_range(X, bank.ids)
-    return X[:, bank.columns]
-
-
-def positions_of(items, bank, *, what):
-    """Kept positions of items given as a mask, identifiers or column numbers.
-
-    Raises
-    ------
-    ValueError
-        If an item is unknown, repeated, or has no training answers.
-    """
-    items = np.asarray(items)
-    if items.dtype == bool:
-        if items.shape != bank.ids.shape:
-            raise ValueError(
-                f"A mask for {what} needs one entry for each of {len(bank.ids)} items; "
-                f"got shape {items.shape}."
-            )
-        items = np.flatnonzero(items)
-    elif items.dtype.kind in "OUS":
-        where = {item: k for k, item in enumerate(bank.ids)}
-        unknown = [item for item in items if item not in where]
-        if unknown:
-            raise ValueError(f"Unknown item(s) in {what}: {some(unknown)}.")
-        items = np.array([where[item] for item in items], dtype=int)
-    items = items.astype(int).reshape(-1)
-    wrong = items[(items < 0) | (items >= len(bank.ids))]
-    if len(wrong):
-        raise ValueError(
-            f"{what} names column(s) {some(wrong)}; the matrix has {len(bank.ids)}."
-        )
-    if len(np.unique(items)) < len(items):
-        raise ValueError(f"{what} names an item twice.")
-    places = bank.places[items]
-    if (places < 0).any():
-        raise ValueError(
-            f"{what} names item(s) without any training answer: "
-            f"{some(bank.ids[items[places < 0]])}."
-        )
-    return places
-
-
-def _check_range(X, ids):
-    bad = (X < 0) | (X > 1)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        raise ValueError(
-            f"Scores must lie in [0, 1]; row {row} has {X[row, column]:.9g} for item "
-            f"{some(ids[[column]])}. Divide graded scores by their maximum."
-        )
-
-
-def group_labels(item_groups, ids):
-    """Return one group label per input column."""
-    if item_groups is None:
-        return np.full(len(ids), "all", dtype=object)
-    if isinstance(item_groups, Mapping) or hasattr(item_groups, "to_dict"):
-        table = dict(item_groups)
-        unknown = [item for item in ids if item not in table]
-        if unknown:
-            raise ValueError(
-                f"item_groups has no group for {len(unknown)} item(s): {some(unknown)}."
-            )
-        return np.array([table[item] for item in ids], dtype=object)
-    labels = np.asarray(item_groups, dtype=object)
-    if labels.shape != (len(ids),):
-        raise ValueError(
-            f"item_groups must hold one label for each of {len(ids)} items; got shape "
-            f"{labels.shape}."
-        )
-    return labels
-
-
 def _canonical_order(responses, groups):
     """Row and column order from the content only (ties keep the input order)."""
     seen = ~np.isnan(responses)
@@ -246,6 +132,127 @@ def _canonical_order(responses, groups):
     rows = np.lexsort(keys(filled, row_mean, column_mean))
     columns = np.lexsort([*keys(filled.T, column_mean, row_mean), groups])
     return rows, columns
+
+
+# Reading ------------------------------------------------------------------------------
+
+
+def read_training_answers(estimator, X, item_groups):
+    """Check the training matrix of ``estimator`` and return its ``TrainingAnswers``.
+
+    Sets ``n_features_in_`` and ``feature_names_in_``.
+
+    Raises
+    ------
+    ValueError
+        If a score lies outside [0, 1], if nothing was answered, or if ``item_groups``
+        does not name a group for every item.
+
+    Warns
+    -----
+    ResponseDataWarning
+        If items have no answers: they cannot be chosen and count in no score.
+    """
+    data = as_responses(X)
+    if isinstance(X, ResponseData):
+        estimator.n_features_in_ = data.n_items
+    else:
+        validate_data(estimator, X, skip_check_array=True)
+    design = make_design(data.items, item_groups, None, False)
+    if not data.n_observed:
+        raise ValueError("No respondent answered any item; there is nothing to learn.")
+    training = TrainingAnswers.of(data, design, named=_has_names(X))
+    empty = training.places < 0
+    if empty.any():
+        warnings.warn(
+            f"{empty.sum()} item(s) without any answer are left out of the choice and "
+            f"of the scores: {some(data.items[empty])}.",
+            ResponseDataWarning,
+            stacklevel=3,
+        )
+    return training
+
+
+def read_answers(estimator, X, training):
+    """Return answers of new respondents in the order of the kept training items.
+
+    A table with column names may hold any of the training items, in any order; one
+    without must have all training columns. NaN = not asked.
+
+    Raises
+    ------
+    ValueError
+        If a column is not among the training items, or a score lies outside [0, 1].
+    """
+    data = as_responses(X, require_zeros=False)
+    if not (training.named and _has_names(X)):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return data.to_wide()[:, training.columns]
+    place = {item: k for k, item in enumerate(training.ids)}
+    unknown = [item for item in data.items if item not in place]
+    if unknown:
+        raise ValueError(
+            f"Answers to {len(unknown)} unknown item(s): {some(unknown)}. The "
+            "columns must be items of the training matrix."
+        )
+    answers = np.full((data.n_respondents, len(place)), np.nan)
+    answers[:, [place[item] for item in data.items]] = data.to_wide()
+    return answers[:, training.columns]
+
+
+def _has_names(X):
+    return isinstance(X, ResponseData) or hasattr(X, "columns")
+
+
+def as_responses(X, *, require_zeros=True):
+    """Return a table as ``ResponseData`` to the last digit; row labels may repeat."""
+    if isinstance(X, ResponseData):
+        return X
+    if sparse.issparse(X):
+        return ResponseData.from_sparse(X, require_zeros=require_zeros)
+    index = getattr(X, "index", None) if hasattr(X, "columns") else None
+    repeated = index is not None and not index.is_unique
+    rows = range(len(X)) if repeated else None
+    return ResponseData.from_wide(X, respondents=rows, dtype=np.float64)
+
+
+def positions_of(items, training, *, what):
+    """Kept positions of items given as a mask, identifiers or column numbers.
+
+    Raises
+    ------
+    ValueError
+        If an item is unknown, repeated, or has no training answers.
+    """
+    items = np.asarray(items)
+    if items.dtype == bool:
+        if items.shape != training.ids.shape:
+            raise ValueError(
+                f"A mask for {what} needs one entry for each of {len(training.ids)} "
+                f"items; got shape {items.shape}."
+            )
+        items = np.flatnonzero(items)
+    elif items.dtype.kind in "OUS":
+        where = {item: k for k, item in enumerate(training.ids)}
+        unknown = [item for item in items if item not in where]
+        if unknown:
+            raise ValueError(f"Unknown item(s) in {what}: {some(unknown)}.")
+        items = np.array([where[item] for item in items], dtype=int)
+    items = items.astype(int).reshape(-1)
+    wrong = items[(items < 0) | (items >= len(training.ids))]
+    if len(wrong):
+        raise ValueError(
+            f"{what} names column(s) {some(wrong)}; the matrix has {len(training.ids)}."
+        )
+    if len(np.unique(items)) < len(items):
+        raise ValueError(f"{what} names an item twice.")
+    places = training.places[items]
+    if (places < 0).any():
+        raise ValueError(
+            f"{what} names item(s) without any training answer: "
+            f"{some(training.ids[items[places < 0]])}."
+        )
+    return places
 
 
 def some(items, limit=5):

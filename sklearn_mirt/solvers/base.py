@@ -11,13 +11,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from sklearn_mirt.models.abilities import Abilities
 from sklearn_mirt.models.items import ItemParameters
 from sklearn_mirt.models.priors import GroupPrior
+
+if TYPE_CHECKING:
+    from sklearn_mirt.solvers.quadrature.fit_result import ExactFit
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,10 @@ class SolverResult:
     trace : ndarray of shape (n_iter,)
         Objective after each pass: evidence lower bound or log-likelihood.
     converged : bool
+    exact_fit : ExactFit, default=None
+        The exact fit, in its own coordinates, before any rotation.
+    determined : ndarray of shape (n_items,), default=None
+        Whether the data determine all parameters of an item; None where all are.
     """
 
     items: ItemParameters
@@ -59,6 +66,8 @@ class SolverResult:
     prior: GroupPrior
     trace: np.ndarray
     converged: bool
+    exact_fit: ExactFit | None = None
+    determined: np.ndarray | None = None
 
     @property
     def n_iter(self):

@@ -69,8 +69,19 @@ def test_confirmatory_structure_is_kept(data):
     assert free.solver_ == "quadrature"
     assert (free.slopes_[q == 0] == 0).all()
     assert abs(free.ability_correlation_[0, 1]) < 0.3
-    held = MIRTTransformer(2, q_matrix=q, rotation=None).fit(data[0])
+    held = MIRTTransformer(2, q_matrix=q, correlated=False).fit(data[0])
     np.testing.assert_array_equal(held.ability_correlation_, np.eye(2))
+
+
+def test_whether_abilities_correlate_is_no_side_effect_of_the_rotation(data):
+    q = (data[1] > 0) * 1
+    one, two = (
+        MIRTTransformer(2, q_matrix=q, rotation=rotation).fit(data[0])
+        for rotation in ("oblimin", None)
+    )
+    np.testing.assert_array_equal(one.ability_correlation_, two.ability_correlation_)
+    assert two.ability_correlation_[0, 1] != 0
+    np.testing.assert_array_equal(one.slopes_, two.slopes_)
 
 
 def test_item_models(data):

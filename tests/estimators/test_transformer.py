@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -367,3 +368,47 @@ def test_callbacks_of_scikit_learn_see_every_pass(X):
 
     mirt = MIRTTransformer().set_callbacks(Count()).fit(X)
     assert Count.n > mirt.n_iter_ - 1
+
+
+# ------------------------------------------------------------------------------- seeds
+
+
+def test_the_seed_reaches_the_random_starts_of_the_rotation(X, monkeypatch):
+    from sklearn_mirt.estimators import base
+
+    seeds, found = [], base.rotation_matrix
+
+    def noted(*args, **options):
+        seeds.append(options["random_state"])
+        return found(*args, **options)
+
+    monkeypatch.setattr(base, "rotation_matrix", noted)
+    for seed in (None, 7, np.random.RandomState(3)):
+        MIRTTransformer(max_iter=2, random_state=seed).fit(X)
+    assert seeds == [0, 7, np.random.RandomState(3).randint(2**31)]
+
+
+def test_one_seed_gives_the_same_bytes(X):
+    one, two = (MIRTTransformer(3, max_iter=5, random_state=5).fit(X) for _ in "12")
+    assert_array_equal(one.slopes_, two.slopes_)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wish"),
+    [
+        ("random_state", "seven", "None, an integer or a numpy RandomState"),
+        ("verbose", "yes", "True, False or an integer"),
+        ("checkpoint_dir", 3, "the path of a folder"),
+        ("correlated", 1, "True or False"),
+    ],
+)
+def test_every_parameter_is_checked(X, name, value, wish):
+    with pytest.raises(ValueError, match=f"'{name}' parameter .* must be .*{wish}"):
+        MIRTTransformer(**{name: value}).fit(X)
+
+
+@pytest.mark.parametrize("method", ["transform", "expected_scores", "score_samples"])
+def test_a_dask_array_before_the_fit_is_refused_as_not_fitted(method):
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(MIRTTransformer(), method)(da.zeros((4, 2)))

@@ -199,15 +199,6 @@ def test_item_surface_needs_two_dimensions(fitted):
         plots.ItemCurvesDisplay.from_estimator(one, kind="surface")
 
 
-def test_information_of_a_test_is_minus_the_expected_curvature(fitted):
-    _, audit = fitted
-    items = audit.estimator.item_parameters_.take(np.arange(5))
-    theta = np.array([[0.3, -0.4]])
-    p = items.probability(theta)[0]
-    expected = np.einsum("j,jp,jq->pq", p * (1 - p), items.slopes, items.slopes)
-    np.testing.assert_allclose(plots.items.test_information(items, theta)[0], expected)
-
-
 def test_information_display_draws_a_curve_for_each_dimension(fitted):
     _, audit = fitted
     ax = plots.InformationDisplay.from_estimator(audit.estimator).ax_

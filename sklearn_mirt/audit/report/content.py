@@ -3,10 +3,10 @@
 import numpy as np
 
 from sklearn_mirt.audit.report.limits import limits
-from sklearn_mirt.audit.report.measures import (
+from sklearn_mirt.audit.tables import (
+    average_information,
     is_backwards,
     is_saturated_item,
-    item_information,
 )
 from sklearn_mirt.plots import dimensions_of
 
@@ -142,7 +142,7 @@ def _by_verdict(benchmarks):
 def _item_lists(audit, dims):
     """Most and least informative items of each benchmark, and those that stand out."""
     table = audit.items
-    information = item_information(audit.estimator)
+    information = average_information(audit.estimator)
     backwards, saturated = is_backwards(table, dims), is_saturated_item(table)
     benchmark = table["benchmark"].to_numpy(dtype=object)
     mean = table["mean_score"].to_numpy(dtype=float)

@@ -5,10 +5,10 @@ import zlib
 
 import numpy as np
 
-from sklearn_mirt.audit.report.measures import (
+from sklearn_mirt.audit.tables import (
+    average_information,
     is_backwards,
     is_saturated_item,
-    item_information,
 )
 from sklearn_mirt.plots import dimensions_of
 
@@ -58,7 +58,7 @@ def _items(audit, dims, texts):
         "mdisc": _rounded(table["mdisc"], 2),
         "mean": _rounded(table["mean_score"]),
         "n": [int(n) for n in table["n_answers"]],
-        "information": _rounded(item_information(audit.estimator)),
+        "information": _rounded(average_information(audit.estimator)),
         "backwards": np.flatnonzero(is_backwards(table, dims)).tolist(),
         "saturated": np.flatnonzero(is_saturated_item(table)).tolist(),
         "text": _texts(table, texts),

@@ -17,7 +17,8 @@ import numpy as np
 from sklearn_mirt.data.cells import MISSING, SPARSE_BELOW, resolve_repeats
 from sklearn_mirt.data.checks import checked_scores, checked_weights
 from sklearn_mirt.data.files.atomic import whole_folder
-from sklearn_mirt.data.shards.responses import write_manifest
+from sklearn_mirt.data.shards.folder import write_manifest, write_shard
+from sklearn_mirt.data.shards.ids import distinct_ids, places_of, plain_ids, shard_of
 
 SHARD_ROWS = 2**23  # of a shard, at most
 _ROW_BYTES = 64  # that a row takes while its shard is sorted
@@ -100,17 +101,17 @@ def put_into_shards(pieces, columns, directory, mapper, *, items, n_shards, aggr
         plan = Plan(columns, plain_ids(items), n_shards, aggregate, folder)
         splits = mapper(_Split(plan), pieces)
         try:
-            told = mapper(_Build(plan, splits), list(range(n_shards)))
+            built = mapper(_Build(plan, splits), list(range(n_shards)))
         except RepeatedAnswerError as error:
             places = mapper(_Find(columns, error.respondent, error.item), pieces)
             raise ValueError(_repeated(error, sum(places, []))) from None
         for path in splits:
             os.unlink(path)
-        weight, score = (sum(part[k] for part in told) for k in (1, 2))
-        counts = [sum(part[3][k] for part in told) for k in range(3)]
+        weight, score = (sum(part[k] for part in built) for k in (1, 2))
+        counts = [sum(part[3][k] for part in built) for k in range(3)]
         if counts[2] == 0:
             raise ValueError("There are no answers: every score is missing")
-        names = [part[0] for part in told]
+        names = [part[0] for part in built]
         ids = [columns.respondent, columns.item]
         write_manifest(folder, plan.items, names, (weight, score), counts, ids)
 
@@ -227,50 +228,8 @@ def _encoded(column, kind, piece):
     return encoded.indices.to_numpy(), distinct_ids(encoded.dictionary, kind, piece)
 
 
-def distinct_ids(values, kind, piece):
-    """Return a column of ids as an array of integers or of text."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if pa.types.is_integer(values.type):
-        return values.cast(pa.int64()).to_numpy()
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        return np.array(values.to_pylist(), dtype=str)
-    raise ValueError(
-        f"The {kind} ids in {piece.name(0)} are of type {values.type}; they must be "
-        "whole numbers or text"
-    )
-
-
-def plain_ids(ids):
-    """Return ids as an array of text or of 64-bit integers."""
-    ids = np.asarray(ids)
-    return ids.astype(str if ids.dtype.kind in "OUS" else np.int64)
-
-
 def _scalar(value):
     return value.item() if hasattr(value, "item") else value
-
-
-def places_of(ids, known):
-    """Return the place of each id among the known ones, -1 where it is none."""
-    if ids.dtype.kind != known.dtype.kind:
-        return np.full(len(ids), -1, dtype=np.int32)
-    order = np.argsort(known)
-    at = np.searchsorted(known, ids, sorter=order)
-    place = order[np.minimum(at, len(known) - 1)]
-    return np.where(known[place] == ids, place, -1).astype(np.int32)
-
-
-def shard_of(ids, n_shards):
-    """Return the shard of each id: a hash, the same on every machine."""
-    from pandas.util import hash_array
-
-    values = ids.astype(object) if ids.dtype.kind == "U" else ids
-    hashed = hash_array(values, categorize=False)
-    small = np.int16 if n_shards < 2**15 else np.int32  # is sorted by its digits
-    return (hashed % np.uint64(n_shards)).astype(small)
 
 
 def _write_split(table, edges, path):
@@ -327,16 +286,6 @@ def build_shard(splits, k, plan):
     sums = [np.bincount(item, part, len(plan.items)) for part in (w, w * scores)]
     answered = np.count_nonzero(np.diff(offsets))
     return name, *sums, [len(ids), answered, len(scores)]
-
-
-def write_shard(folder, k, ids, arrays):
-    """Write the file of a shard; return its name."""
-    name = f"shard-{k:05d}.npz"
-    scratch = folder / f"{name}.part"
-    with open(scratch, "wb") as file:
-        np.savez(file, ids=ids, **arrays)
-    os.replace(scratch, folder / name)
-    return name
 
 
 def _collect(splits, k):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sklearn_mirt.data.shards.responses import cluster_map, gathered
+from sklearn_mirt.data.shards.workers import cluster_map, gathered
 
 _PIECE_ROWS = 2**20
 

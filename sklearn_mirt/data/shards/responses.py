@@ -1,63 +1,26 @@
 """ShardedResponses: answers of more respondents than one machine should hold.
 
-Respondents lie in shards, each a file of its own that is read as a whole. A shard holds
+Respondents lie in shards, each a file that is read as a whole. A shard holds
 the cells of its respondents as `cells.py` holds those of items, the table lying on its
-side. Which respondent is in which shard depends on ids alone (sharding.py), not on the
+side. Which respondent is in which shard depends on ids alone (`ids.py`), not on the
 files that the answers came in.
 """
 
-import json
-import os
 import re
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from sklearn_mirt.data.cells import DenseCells, SparseCells
 from sklearn_mirt.data.checks import object_array
-
-MANIFEST = "shards.json"
-_FORMAT = 1
-
-
-@dataclass(frozen=True, eq=False)
-class ShardFile:
-    """One shard on disk: compressed rows of respondents and their ids.
-
-    Parameters
-    ----------
-    path : str
-        A .npz file.
-    n_items : int
-    """
-
-    path: str
-    n_items: int
-
-    def size(self):
-        """Return the bytes of the file, which it takes in memory too."""
-        return os.path.getsize(self.path)
-
-    def load(self):
-        """Return the cells, respondents along the first axis."""
-        with np.load(self.path) as arrays:
-            weights = arrays["weights"] if "weights" in arrays else None
-            if "offsets" not in arrays:
-                return DenseCells(arrays["scores"], weights)
-            return SparseCells(
-                arrays["offsets"],
-                arrays["items"],
-                arrays["scores"],
-                weights,
-                self.n_items,
-            )
-
-    def ids(self):
-        """Return the ids of the respondents, in the order of the rows."""
-        with np.load(self.path) as arrays:
-            return arrays["ids"]
+from sklearn_mirt.data.shards.folder import ShardFile, read_manifest
+from sklearn_mirt.data.shards.long_table import (
+    Columns,
+    number_of_shards,
+    put_into_shards,
+)
+from sklearn_mirt.data.shards.pieces import FramePiece, PieceMap, parquet_pieces
+from sklearn_mirt.data.shards.wide_table import put_wide_files, put_wide_table
+from sklearn_mirt.data.shards.workers import current_client
 
 
 class ShardedResponses:
@@ -92,6 +55,11 @@ class ShardedResponses:
         self.n_respondents, self.n_answered, self.n_observed = counts
         items.setflags(write=False)
 
+    def item_means(self):
+        """Return the mean score of each item, shape (n_items,); NaN without answers."""
+        with np.errstate(invalid="ignore"):
+            return self.item_score / self.item_weight
+
     @classmethod
     def open(cls, folder, *, max_memory="2GB"):
         """Return the responses that were put into shards in a folder.
@@ -110,25 +78,13 @@ class ShardedResponses:
             The folder holds no shards.
         """
         folder = Path(folder).absolute()  # workers may be elsewhere
-        try:
-            with open(folder / MANIFEST, encoding="utf-8") as file:
-                told = json.load(file)
-        except FileNotFoundError:
-            raise ValueError(
-                f"{folder} holds no shards (there is no {MANIFEST}); make them with "
-                "ShardedResponses.from_parquet"
-            ) from None
-        if told["format"] != _FORMAT:
-            raise ValueError(
-                f"{folder} holds shards of format {told['format']}, this version reads "
-                f"format {_FORMAT}"
-            )
-        with np.load(folder / "items.npz") as arrays:
-            ids = object_array(arrays["ids"].tolist())
-            sums = arrays["weight"], arrays["score"]
-        shards = [ShardFile(str(folder / name), len(ids)) for name in told["shards"]]
-        counts, memory = told["counts"], bytes_of(max_memory)
-        return cls(folder, ids, shards, sums, counts, memory, told["columns"])
+        manifest, ids, sums = read_manifest(folder)
+        ids = object_array(ids.tolist())
+        shards = [
+            ShardFile(str(folder / name), len(ids)) for name in manifest["shards"]
+        ]
+        counts, memory = manifest["counts"], bytes_of(max_memory)
+        return cls(folder, ids, shards, sums, counts, memory, manifest["columns"])
 
     @classmethod
     def from_parquet(
@@ -191,33 +147,23 @@ class ShardedResponses:
             and `aggregate` is None, or has two rows of a wide table. The message names
             file and row.
         """
-        from sklearn_mirt.data.shards import long_table, pieces
-
+        if layout not in ("long", "wide"):
+            raise ValueError(f"layout must be 'long' or 'wide', got {layout!r}")
+        mapper = PieceMap(current_client())
         if layout == "wide":
-            from sklearn_mirt.data.shards.wide_table import put_wide_files
-
             long_only = dict(
                 weight=weight, items=items, aggregate=aggregate, n_shards=n_shards
             )
             for name, value in long_only.items():
                 if value is not None:
                     raise ValueError(f"{name} needs layout='long', got layout='wide'")
-            put_wide_files(source, directory, respondent, cluster_map(current_client()))
+            put_wide_files(source, directory, respondent, mapper)
             return cls.open(directory, max_memory=max_memory)
-        if layout != "long":
-            raise ValueError(f"layout must be 'long' or 'wide', got {layout!r}")
-        columns = long_table.Columns(respondent, item, score, weight)
-        found, n_rows = pieces.parquet_pieces(source, columns.names())
-        long_table.put_into_shards(
-            found,
-            columns,
-            directory,
-            cluster_map(current_client()),
-            items=items,
-            n_shards=n_shards
-            or long_table.number_of_shards(n_rows, bytes_of(max_memory)),
-            aggregate=aggregate,
-        )
+        columns = Columns(respondent, item, score, weight)
+        pieces, n_rows = parquet_pieces(source, columns.names())
+        n_shards = n_shards or number_of_shards(n_rows, bytes_of(max_memory))
+        options = {"items": items, "n_shards": n_shards, "aggregate": aggregate}
+        put_into_shards(pieces, columns, directory, mapper, **options)
         return cls.open(directory, max_memory=max_memory)
 
     @classmethod
@@ -259,26 +205,20 @@ class ShardedResponses:
         FileExistsError, ValueError
             As :meth:`from_parquet`; the message names partition and row.
         """
-        from sklearn_mirt.data.shards import long_table, pieces
-
-        columns = long_table.Columns(respondent, item, score, weight)
+        columns = Columns(respondent, item, score, weight)
         lacking = [name for name in columns.names() if name not in frame.columns]
         if lacking:
             raise ValueError(
                 f"There is no column {lacking[0]!r}; there are {list(frame.columns)}"
             )
         parts = frame[columns.names()].to_delayed()
-        n_rows = n_shards or int(frame.shape[0].compute())
-        long_table.put_into_shards(
-            [pieces.FramePiece(part, k) for k, part in enumerate(parts)],
-            columns,
-            directory,
-            pieces.PieceMap(current_client()),
-            items=items,
-            n_shards=n_shards
-            or long_table.number_of_shards(n_rows, bytes_of(max_memory)),
-            aggregate=aggregate,
-        )
+        pieces = [FramePiece(part, k) for k, part in enumerate(parts)]
+        if not n_shards:
+            n_rows = int(frame.shape[0].compute())
+            n_shards = number_of_shards(n_rows, bytes_of(max_memory))
+        mapper = PieceMap(current_client())
+        options = {"items": items, "n_shards": n_shards, "aggregate": aggregate}
+        put_into_shards(pieces, columns, directory, mapper, **options)
         return cls.open(directory, max_memory=max_memory)
 
     @classmethod
@@ -309,8 +249,6 @@ class ShardedResponses:
         ValueError
             A score is no number in [0, 1]; the message names the row and the item.
         """
-        from sklearn_mirt.data.shards.wide_table import put_wide_table
-
         put_wide_table(X, directory, items, current_client())
         return cls.open(directory)
 
@@ -331,29 +269,6 @@ class ShardedResponses:
         )
 
 
-def write_manifest(folder, items, shards, sums, counts, columns=None):
-    """Write what :meth:`ShardedResponses.open` reads.
-
-    Parameters
-    ----------
-    folder : Path
-    items : ndarray
-        Item ids, of one type.
-    shards : list of str
-        File names in the folder.
-    sums : pair of ndarrays
-        Weight and score of each item.
-    counts : list of int
-        Respondents, those with answers, answers.
-    columns : pair of str, default=None
-        Names of the columns of respondents and items of a long table.
-    """
-    np.savez(folder / "items.npz", ids=items, weight=sums[0], score=sums[1])
-    told = {"format": _FORMAT, "shards": shards, "counts": [int(n) for n in counts]}
-    told["columns"] = columns
-    (folder / MANIFEST).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-
-
 def bytes_of(memory):
     """Return a number of bytes, given as one or as text such as "2GB".
 
@@ -370,32 +285,3 @@ def bytes_of(memory):
             f"{memory!r}"
         )
     return int(number)
-
-
-def current_client():
-    """Return the Dask client that is current, or None."""
-    distributed = sys.modules.get("distributed")  # without it there is no client
-    if distributed is None:
-        return None
-    try:
-        return distributed.default_client()
-    except ValueError:
-        return None
-
-
-def cluster_map(client):
-    """Return map(function, values) as a list, over a client or in this process."""
-    if client is None:
-        return lambda function, values: [function(value) for value in values]
-    return lambda function, values: gathered(
-        client, client.map(function, values, pure=False)
-    )
-
-
-def gathered(client, futures):
-    """Return the results of futures; after an error none of them goes on."""
-    try:
-        return client.gather(futures)
-    except BaseException:
-        client.cancel(futures)
-        raise

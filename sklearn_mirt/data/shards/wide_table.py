@@ -9,15 +9,10 @@ import numpy as np
 from sklearn_mirt.data.cells import CHUNK_CELLS, MISSING, SPARSE_BELOW
 from sklearn_mirt.data.checks import checked_scores
 from sklearn_mirt.data.files.atomic import whole_folder
-from sklearn_mirt.data.shards.long_table import (
-    SHARD_ROWS,
-    distinct_ids,
-    plain_ids,
-    shard_of,
-    write_shard,
-)
+from sklearn_mirt.data.shards.folder import write_manifest, write_shard
+from sklearn_mirt.data.shards.ids import distinct_ids, plain_ids, shard_of
+from sklearn_mirt.data.shards.long_table import SHARD_ROWS
 from sklearn_mirt.data.shards.pieces import PieceMap, parquet_names, parquet_pieces
-from sklearn_mirt.data.shards.responses import write_manifest
 
 _RUN_CELLS = 2**24  # of an array that has no chunks of its own
 
@@ -96,17 +91,17 @@ def _pieces(X):
 
 def _put(pieces, directory, items, mapper, respondent):
     with whole_folder(Path(directory).absolute()) as folder:
-        told = mapper(_Write(folder, items, respondent), pieces)
-        if not told:
+        written = mapper(_Write(folder, items, respondent), pieces)
+        if not written:
             raise ValueError("There are no respondents")
-        counts = [sum(part[3][k] for part in told) for k in range(3)]
+        counts = [sum(part[3][k] for part in written) for k in range(3)]
         if counts[2] == 0:
             raise ValueError("There are no answers: every score is missing")
         if respondent is not None:
-            paths = [str(folder / part[0]) for part in told]
+            paths = [str(folder / part[0]) for part in written]
             _refuse_repeats(paths, counts[0], pieces, mapper)
-        sums = [sum(part[k] for part in told) for k in (1, 2)]
-        write_manifest(folder, items, [part[0] for part in told], sums, counts)
+        sums = [sum(part[k] for part in written) for k in (1, 2)]
+        write_manifest(folder, items, [part[0] for part in written], sums, counts)
 
 
 def _refuse_repeats(paths, n_rows, pieces, mapper):

@@ -5,6 +5,10 @@ parameters: the common part ``t = a . theta`` and a few *extras* (intercepts, gu
 ...). The base class lifts local derivatives to derivatives in the slopes. A new
 model is one more class with `n_extras`, `log_probabilities`, `first` and `second`.
 
+A fit works with the parameters that it estimates; prediction, information and scoring
+ask about calibrated items (``ItemParameters``) by `expected_score` and
+`predictor_information`.
+
 Conventions: parameters of an item are ``(a_1 .. a_D, extra_1 .. extra_m)``; arrays run
 over (items, categories, local parameters, nodes); logits throughout.
 """
@@ -15,6 +19,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
+
+_N_NODES = 21  # of an average over a Gaussian logit
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,59 @@ class ItemModel(ABC):
         n_dims = nodes.shape[1]
         return params[:, :n_dims] @ nodes.T, params[:, n_dims:]
 
+    # --- asked about calibrated items ---------------------------------------------
+
+    def expected_score(self, items, logit, variance=0.0):
+        """Return expected scores in [0, 1], averaged over a Gaussian logit.
+
+        Parameters
+        ----------
+        items : ItemParameters
+            One per column of `logit`.
+        logit : ndarray of shape (..., n_items)
+            Mean of a . theta + d, d the (first) intercept.
+        variance : float or ndarray of shape (..., n_items), default=0.0
+            Its variance.
+
+        Notes
+        -----
+        A category k of K counts as the score k / (K - 1). The average is taken over
+        Gauss-Hermite nodes.
+        """
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_N_NODES)
+        spread = np.sqrt(variance)
+        return sum(
+            weight * self._score_at(items, logit + node * spread)
+            for node, weight in zip(nodes, weights / weights.sum(), strict=True)
+        )
+
+    def predictor_information(self, items, abilities):
+        """Return Fisher's information on a . theta, shape (n_abilities, n_items).
+
+        Parameters
+        ----------
+        items : ItemParameters
+        abilities : ndarray of shape (n_abilities, n_dims)
+        """
+        t, extras = items.slopes @ np.transpose(abilities), self.calibrated(items)
+        p = np.exp(self.log_probabilities(t, extras))
+        return np.einsum("jkq,jkq->qj", p, self.first(t, extras)[:, :, 0] ** 2)
+
+    def calibrated(self, items) -> np.ndarray:
+        """Return the estimated extras (J, m) of calibrated items.
+
+        Here: of one intercept per category above the lowest, the first in
+        ``items.intercepts`` and the others in ``items.extras["thresholds"]``.
+        """
+        thresholds = items.extras["thresholds"]
+        return self.from_natural(np.column_stack([items.intercepts, thresholds]))
+
+    def _score_at(self, items, logit):
+        t = (np.atleast_2d(logit) - items.intercepts).T
+        p = np.exp(self.log_probabilities(t, self.calibrated(items)))
+        scores = np.linspace(0.0, 1.0, p.shape[1])
+        return np.einsum("jkq,k->qj", p, scores).reshape(np.shape(logit))
+
 
 def lift(local: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """Sum local matrices (J, L, L, Q) over nodes into (J, P, P) with P = D + L - 1."""
@@ -134,3 +193,8 @@ def lift(local: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     out[:, :n_dims, n_dims:] = cross.transpose(0, 2, 1)
     out[:, n_dims:, n_dims:] = local[:, 1:, 1:].sum(3)
     return out
+
+
+def positive(x: np.ndarray) -> np.ndarray:
+    """Guard a division: probabilities below the smallest float count as that."""
+    return np.maximum(x, np.finfo(float).tiny)

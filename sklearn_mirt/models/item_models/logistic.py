@@ -1,39 +1,55 @@
-"""The item response models; what they share is in `item_model`.
+"""Item models of right and wrong answers: Rasch, 1PL, 2PL, 3PL, 4PL.
 
 References
 ----------
-Samejima (1969), Psychometrika Monograph 17 (graded response). Muraki (1992), Applied
-Psychological Measurement 16, 159-176 (generalized partial credit). Barton and Lord
-(1981), ETS RR-81-20 (four parameters).
+Barton and Lord (1981), ETS RR-81-20 (four parameters).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, log_expit, logit, logsumexp
+from scipy.special import expit, log_expit, logit
 
-from sklearn_mirt.models.item_models.base import ItemModel, NormalPrior
-
-__all__ = [
-    "FourPL",
-    "GeneralizedPartialCredit",
-    "GradedResponse",
-    "ItemModel",
-    "NormalPrior",
-    "OnePL",
-    "Rasch",
-    "ThreePL",
-    "TwoPL",
-    "get_item_model",
-]
-
+from sklearn_mirt.models.item_models.base import ItemModel, NormalPrior, positive
 
 # on the logit: medians 0.2 and 0.95
 GUESSING_PRIOR = NormalPrior(-1.386, 1.0)
 CEILING_PRIOR = NormalPrior(2.944, 1.0)
 
 
-class TwoPL(ItemModel):
+class Logistic(ItemModel):
+    """P = g + (u - g) sigmoid(a . theta + d) of calibrated items, in closed form.
+
+    The floor g is ``items.guessing``, the ceiling u ``items.extras["ceiling"]``, or 1.
+    """
+
+    def expected_score(self, items, logit, variance=0.0):
+        """Return expected scores, averaged over a Gaussian logit.
+
+        With a logit of mean m and variance v, E[sigmoid] is close to
+        sigmoid(m / sqrt(1 + pi v / 8)) (MacKay 1992, "The evidence framework applied
+        to classification networks", eq. 5).
+        """
+        floor, range_ = items.guessing, self._ceiling(items) - items.guessing
+        return floor + range_ * expit(logit / np.sqrt(1 + np.pi * variance / 8))
+
+    def predictor_information(self, items, abilities):
+        """Return Fisher's information on a . theta, shape (n_abilities, n_items).
+
+        (P - g)^2 (u - P)^2 / ((u - g)^2 P (1 - P)), which is
+        (P - g)^2 (1 - P) / ((1 - g)^2 P) without a ceiling (Reckase 2009, eq. 5.13).
+        """
+        p, g, u = items.probability(abilities), items.guessing, self._ceiling(items)
+        fall = 1 - p
+        if "ceiling" in items.extras:
+            fall = (u - p) ** 2 / np.maximum(1 - p, 1e-12)
+        return (p - g) ** 2 * fall / ((u - g) ** 2 * np.maximum(p, 1e-12))
+
+    def _ceiling(self, items):
+        return items.extras.get("ceiling", 1.0)
+
+
+class TwoPL(Logistic):
     """Two-parameter logistic: logit P = a . theta + d."""
 
     name = "2pl"
@@ -45,6 +61,10 @@ class TwoPL(ItemModel):
     def extra_names(self, n_categories):
         """Return the names of the reported extras."""
         return ["intercept"]
+
+    def calibrated(self, items):
+        """Return the estimated extras (J, 1) of calibrated items without a floor."""
+        return items.intercepts[:, None]
 
     def log_probabilities(self, t, extras):
         """Return log P_k (J, K, Q)."""
@@ -82,7 +102,7 @@ class OnePL(TwoPL):
     common_slope = True
 
 
-class FourPL(ItemModel):
+class FourPL(Logistic):
     """Four-parameter logistic: P = g + (u - g) sigmoid(a . theta + d).
 
     Guessing ``g`` and ceiling ``u`` are estimated as logits under normal priors (None
@@ -150,7 +170,7 @@ class FourPL(ItemModel):
         """Return first derivatives (J, K, 1 + m, Q)."""
         s, r, g, u, not_u, p, q = self._pieces(t, extras)
         dp = self._local(self._derivatives(s, r, g, u, not_u)[0])
-        p, q = _positive(p), _positive(q)
+        p, q = positive(p), positive(q)
         return np.stack([np.stack([-d / q for d in dp], axis=1),
                          np.stack([d / p for d in dp], axis=1)], axis=1)  # fmt: skip
 
@@ -158,7 +178,7 @@ class FourPL(ItemModel):
         """Return second derivatives (J, K, 1 + m, 1 + m, Q)."""
         s, r, g, u, not_u, p, q = self._pieces(t, extras)
         dp, d2p = self._derivatives(s, r, g, u, not_u)
-        p, q = _positive(p), _positive(q)
+        p, q = positive(p), positive(q)
         index = [0, *range(self.n_extras(2))]
         size = len(index)
         out = np.empty((len(p), 2, size, size, p.shape[1]))
@@ -176,6 +196,12 @@ class FourPL(ItemModel):
         if self.has_upper:
             columns.append(np.full(len(share), logit(0.97)))
         return np.stack(columns, axis=1)
+
+    def calibrated(self, items):
+        """Return the estimated extras (J, m) of calibrated items."""
+        ceiling = np.broadcast_to(self._ceiling(items), items.n_items)
+        natural = np.column_stack([items.intercepts, items.guessing, ceiling])
+        return self.from_natural(natural[:, : self.n_extras(2)])
 
     def natural(self, extras):
         """Return the reported extras (J, m)."""
@@ -200,209 +226,3 @@ class ThreePL(FourPL):
 
     def __init__(self, *, guessing_prior: NormalPrior | None = GUESSING_PRIOR):
         super().__init__(guessing_prior=guessing_prior, ceiling_prior=None)
-
-
-def _positive(x: np.ndarray) -> np.ndarray:
-    """Guard a division: probabilities below the smallest float count as that."""
-    return np.maximum(x, np.finfo(float).tiny)
-
-
-class GradedResponse(ItemModel):
-    """Graded response: P(y >= k) = sigmoid(a . theta + d_k), d_1 > d_2 > ...
-
-    Estimated as ``d_1`` and the logarithms of the falls ``d_k - d_{k+1}``, so that the
-    order cannot break.
-    """
-
-    name = "graded"
-    dichotomous = False
-
-    def n_extras(self, n_categories):
-        """Return the number of parameters beside the slopes."""
-        return n_categories - 1
-
-    def extra_names(self, n_categories):
-        """Return the names of the reported extras."""
-        return [f"intercept{k}" for k in range(1, n_categories)]
-
-    def natural(self, extras):
-        """Return the reported extras (J, m)."""
-        falls = np.concatenate([np.zeros((len(extras), 1)), np.exp(extras[:, 1:])], 1)
-        return extras[:, :1] - np.cumsum(falls, axis=1)
-
-    def from_natural(self, natural):
-        """Return the extras of reported values."""
-        falls = -np.diff(natural, axis=1)
-        return np.concatenate([natural[:, :1], np.log(falls)], axis=1)
-
-    def natural_jacobian(self, extras):
-        """Return d natural / d extras (J, m, m)."""
-        n_extras = extras.shape[1]
-        out = np.tril(np.ones((n_extras, n_extras))) * np.exp(extras)[:, None, :] * -1.0
-        out[:, :, 0] = 1.0
-        return out
-
-    def log_probabilities(self, t, extras):
-        """Return log P_k (J, K, Q)."""
-        eta = t[:, None, :] + self.natural(extras)[:, :, None]
-        first = log_expit(-eta[:, :1])
-        last = log_expit(eta[:, -1:])
-        # P(y = k) = s(x) - s(y) = s(x) s(-y) (1 - exp(y - x)), x > y: no cancellation
-        fall = np.exp(extras[:, 1:])[:, :, None]
-        middle = (
-            log_expit(eta[:, :-1])
-            + log_expit(-eta[:, 1:])
-            + np.log(_positive(-np.expm1(-fall)))
-        )
-        return np.concatenate([first, middle, last], axis=1)
-
-    def _cumulative(self, t, extras):
-        """Return derivative ratios of log P_k in its two boundaries.
-
-        ``up`` is s'(d_k) / P_k and ``down`` is s'(d_{k+1}) / P_k, both (J, K, Q), zero
-        at the open ends; with the boundaries' own curvature factors 1 - 2 s.
-        """
-        log_p = self.log_probabilities(t, extras)
-        eta = t[:, None, :] + self.natural(extras)[:, :, None]
-        log_slope = log_expit(eta) + log_expit(-eta)
-        zeros = np.zeros_like(log_p[:, :1])
-        up = np.concatenate([zeros, np.exp(log_slope - log_p[:, 1:])], axis=1)
-        down = np.concatenate([np.exp(log_slope - log_p[:, :-1]), zeros], axis=1)
-        curve = expit(-eta) - expit(eta)
-        return up, down, curve
-
-    def _boundary_first(self, up, down):
-        """Return d log P_k / d(t, d_1 .. d_m), shape (J, K, 1 + m, Q)."""
-        n_items, n_categories, n_nodes = up.shape
-        out = np.zeros((n_items, n_categories, n_categories, n_nodes))
-        out[:, :, 0] = up - down
-        for k in range(n_categories):
-            if k > 0:
-                out[:, k, k] = up[:, k]
-            if k < n_categories - 1:
-                out[:, k, k + 1] = -down[:, k]
-        return out
-
-    def first(self, t, extras):
-        """Return first derivatives (J, K, 1 + m, Q)."""
-        up, down, _ = self._cumulative(t, extras)
-        return self._chain(self._boundary_first(up, down), extras)
-
-    def _chain(self, boundary, extras):
-        out = boundary.copy()
-        jacobian = self.natural_jacobian(extras)
-        out[:, :, 1:] = np.einsum("jklq,jlm->jkmq", boundary[:, :, 1:], jacobian)
-        return out
-
-    def second(self, t, extras):
-        """Return second derivatives (J, K, 1 + m, 1 + m, Q)."""
-        up, down, curve = self._cumulative(t, extras)
-        first = self._boundary_first(up, down)
-        n_items, n_categories, n_nodes = up.shape
-        # d2 log P = d2 P / P - (d log P)(d log P)'; P depends on t only through
-        # t + d_k and t + d_{k+1}, each with its own curvature
-        pure = np.zeros((n_items, n_categories, n_categories, n_categories, n_nodes))
-        for k in range(n_categories):
-            for boundary, sign in ((k, 1.0), (k + 1, -1.0)):
-                if not 1 <= boundary <= n_categories - 1:
-                    continue
-                ratio = up[:, k] if sign > 0 else down[:, k]
-                value = sign * ratio * curve[:, boundary - 1]
-                pure[:, k, 0, 0] += value
-                pure[:, k, 0, boundary] += value
-                pure[:, k, boundary, 0] += value
-                pure[:, k, boundary, boundary] += value
-        pure -= first[:, :, :, None] * first[:, :, None, :]
-        return self._chain_second(pure, first, extras)
-
-    def _chain_second(self, second, first, extras):
-        n_extras = extras.shape[1]
-        jacobian = np.zeros((len(extras), n_extras + 1, n_extras + 1))
-        jacobian[:, 0, 0] = 1.0
-        jacobian[:, 1:, 1:] = self.natural_jacobian(extras)
-        out = np.einsum("jla,jklmq,jmb->jkabq", jacobian, second, jacobian)
-        # d2 d_k / d extra_m^2 = -exp(extra_m) for k >= m >= 2
-        falls = np.exp(extras)
-        for m in range(1, n_extras):
-            below = first[:, :, 1 + m :].sum(2)
-            out[:, :, 1 + m, 1 + m] -= falls[:, None, None, m] * below
-        return out
-
-    def start_extras(self, shares, scale):
-        """Return starting extras (J, m)."""
-        above = np.clip(1.0 - np.cumsum(shares, axis=1)[:, :-1], 0.005, 0.995)
-        natural = logit(above) * scale[:, None]
-        for k in range(1, natural.shape[1]):
-            natural[:, k] = np.minimum(natural[:, k], natural[:, k - 1] - 0.05)
-        return self.from_natural(natural)
-
-
-class GeneralizedPartialCredit(ItemModel):
-    """Generalized partial credit: P_k ~ exp(k a . theta + d_k), d_0 = 0."""
-
-    name = "gpcm"
-    dichotomous = False
-
-    def n_extras(self, n_categories):
-        """Return the number of parameters beside the slopes."""
-        return n_categories - 1
-
-    def extra_names(self, n_categories):
-        """Return the names of the reported extras."""
-        return [f"intercept{k}" for k in range(1, n_categories)]
-
-    def log_probabilities(self, t, extras):
-        """Return log P_k (J, K, Q)."""
-        n_categories = extras.shape[1] + 1
-        scores = np.arange(n_categories)[None, :, None]
-        logits = scores * t[:, None, :]
-        logits[:, 1:] += extras[:, :, None]
-        return logits - logsumexp(logits, axis=1, keepdims=True)
-
-    def _features(self, n_categories):
-        """Return d logits_k / d(t, extras): (K, 1 + m)."""
-        out = np.zeros((n_categories, n_categories))
-        out[:, 0] = np.arange(n_categories)
-        out[1:, 1:] = np.eye(n_categories - 1)
-        return out
-
-    def first(self, t, extras):
-        """Return first derivatives (J, K, 1 + m, Q)."""
-        p = np.exp(self.log_probabilities(t, extras))
-        features = self._features(p.shape[1])
-        mean = np.einsum("kl,jkq->jlq", features, p)
-        return features[None, :, :, None] - mean[:, None]
-
-    def second(self, t, extras):
-        """Return second derivatives (J, K, 1 + m, 1 + m, Q)."""
-        p = np.exp(self.log_probabilities(t, extras))
-        centred = self.first(t, extras)
-        covariance = np.einsum("jklq,jkmq,jkq->jlmq", centred, centred, p)
-        n_items, n_local, _, n_nodes = covariance.shape
-        shape = (n_items, p.shape[1], n_local, n_local, n_nodes)
-        return np.broadcast_to(-covariance[:, None], shape)
-
-    def start_extras(self, shares, scale):
-        """Return starting extras (J, m)."""
-        shares = np.clip(shares, 0.005, None)
-        return np.log(shares[:, 1:] / shares[:, :1])
-
-
-_MODELS = {
-    model.name: model
-    for model in (
-        Rasch, OnePL, TwoPL, ThreePL, FourPL, GradedResponse, GeneralizedPartialCredit,
-    )
-}  # fmt: skip
-
-
-def get_item_model(model: str | ItemModel) -> ItemModel:
-    """Return the item model of a name ("2pl", "graded" ...) or the model given."""
-    if isinstance(model, ItemModel):
-        return model
-    if isinstance(model, str) and model.lower() in _MODELS:
-        return _MODELS[model.lower()]()
-    raise ValueError(
-        f"item_model={model!r} is not known; choose one of {sorted(_MODELS)} or pass "
-        "an ItemModel."
-    )

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logit
 
 from sklearn_mirt.exceptions import ResponseDataWarning
-from sklearn_mirt.models.item_models.logistic import (
+from sklearn_mirt.models.item_models import (
     FourPL,
     ItemModel,
     NormalPrior,

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sklearn_mirt.models.item_models.logistic import TwoPL
+from sklearn_mirt.models.item_models import TwoPL
 from sklearn_mirt.solvers.quadrature.ability_likelihood import (
     AbilityLikelihood,
     posterior_modes,

@@ -11,13 +11,12 @@ from scipy.special import logit
 from sklearn_mirt.exceptions import NotConvergedWarning
 from sklearn_mirt.models import packing
 from sklearn_mirt.models.abilities import Abilities
-from sklearn_mirt.models.item_models.logistic import ThreePL, TwoPL
+from sklearn_mirt.models.item_models import ThreePL, TwoPL
 from sklearn_mirt.models.items import ItemParameters
 from sklearn_mirt.models.priors import GroupPrior
 from sklearn_mirt.solvers.base import Solver, SolverResult
 from sklearn_mirt.solvers.quadrature.ability_distribution import LatentNormal
 from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
-from sklearn_mirt.solvers.quadrature.fit_result import ExactFit
 from sklearn_mirt.solvers.quadrature.model import ExactModel
 from sklearn_mirt.solvers.quadrature.nodes import MAX_DIMS, gauss_hermite_nodes
 from sklearn_mirt.solvers.quadrature.patterns import collapse_patterns
@@ -49,22 +48,6 @@ def prefers_exact(n_respondents: int, n_items: int, n_dims: int) -> bool:
         return False
     enough = n_respondents >= max(_MIN_RESPONDENTS, _RESPONDENTS_PER_ITEM * n_items)
     return enough and n_respondents * n_items * _NODES[n_dims] <= _MAX_WORK
-
-
-@dataclass(frozen=True, eq=False)
-class ExactResult(SolverResult):
-    """A solver's result with the exact fit behind it.
-
-    Parameters
-    ----------
-    fit : ExactFit
-        In the fit's own coordinates, before any rotation.
-    determined : ndarray of shape (n_items,)
-        Whether the data determine all parameters of an item.
-    """
-
-    fit: ExactFit | None = None
-    determined: np.ndarray | None = None
 
 
 @dataclass
@@ -107,7 +90,7 @@ class QuadratureSolver(Solver):
         items, determined = _item_parameters(fit, data.items)
         spread = np.sqrt(np.diag(fit.ability_covariance))
         correlation = fit.ability_covariance / np.outer(spread, spread)
-        return ExactResult(
+        return SolverResult(
             items,
             posterior_abilities(data, items, correlation),
             _describing_prior(items, design),

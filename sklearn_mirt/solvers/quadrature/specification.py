@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sklearn_mirt.models.item_models.logistic import ItemModel
+from sklearn_mirt.models.item_models import ItemModel
 from sklearn_mirt.solvers.quadrature.ability_distribution import LatentNormal
 
 

@@ -261,9 +261,10 @@ def test_a_classifier_predicts_respondents_of_shards(table, shards):
 
 
 def test_memory_limits_threads_and_the_size_of_shards(shards, monkeypatch):
+    from sklearn_mirt.data.shards.folder import ShardFile
     from sklearn_mirt.data.shards.long_table import number_of_shards
-    from sklearn_mirt.data.shards.responses import ShardFile, bytes_of
-    from sklearn_mirt.estimators.shards import _threads
+    from sklearn_mirt.data.shards.responses import bytes_of
+    from sklearn_mirt.estimators.shards import most_threads
 
     assert bytes_of("2GB") == bytes_of(2e9) == bytes_of("2000 MB") == 2_000_000_000
     with pytest.raises(ValueError, match="such as '2GB', got 'much'"):
@@ -276,7 +277,7 @@ def test_memory_limits_threads_and_the_size_of_shards(shards, monkeypatch):
     rows = 10**9 / number_of_shards(10**9, 10**8)
     assert 10**7 < rows * 64 < 10**8 / 4  # bytes to sort them
     monkeypatch.setattr(ShardFile, "size", lambda self: 10**8)
-    few, many = (_threads(_with(shards, memory), 2) for memory in ("1GB", "4GB"))
+    few, many = (most_threads(_with(shards, memory), 2) for memory in ("1GB", "4GB"))
     assert 1 <= few < many < 20
     with pytest.raises(ValueError, match="max_memory of 400 MB is too little: 5.. MB"):
         MIRTTransformer(2).fit(_with(shards, "400MB"))

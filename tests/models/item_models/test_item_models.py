@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from sklearn_mirt.models.item_models.logistic import (
+from sklearn_mirt.models.item_models import (
     FourPL,
     GeneralizedPartialCredit,
     GradedResponse,

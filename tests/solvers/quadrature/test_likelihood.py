@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.special import expit
 
-from sklearn_mirt.models.item_models.logistic import (
+from sklearn_mirt.models.item_models import (
     GeneralizedPartialCredit,
     GradedResponse,
     ThreePL,

@@ -1,4 +1,4 @@
-"""Files as the world makes them: one clear error that says where, or read rightly."""
+"""Damaged and unusual files: read correctly, or refused with the place in one line."""
 
 import gzip
 import importlib.util
@@ -14,10 +14,16 @@ import pytest
 from sklearn_mirt.data.files.read import FileFormatError, read_responses
 
 WIDE = "model,q1,q2\na,1,0\nb,0,1\n"
+
+
 SCORES = [[1, 0], [0, 1]]
+
+
 LINE = '{"subject_id": "a", "responses": {"q1": 1, "q2": 0}}\n'
 
+
 NAN = ["", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "<NA>"]
+
 
 READ = {
     "bom": ("b.csv", "\ufeff" + WIDE),
@@ -67,7 +73,11 @@ def test_what_is_neither_number_nor_gap_is_named(tmp_path, mark):
 
 
 PACKED = gzip.compress(WIDE.encode() * 99)
+
+
 FRAME = pa.compress(WIDE.encode() * 99, "zstd", asbytes=True)
+
+
 REFUSED = {
     "0 bytes": ("r.csv", b"", "the file is empty"),
     "0 bytes, lines": ("r.jsonl", b"", "the file is empty"),
@@ -172,7 +182,7 @@ def test_every_damaged_byte_of_a_columnar_file_is_refused_or_harmless(tmp_path, 
 
 def test_damaged_files_of_every_kind(tmp_path):
     """A short run of the fuzzer, `benchmarks/fuzz_readers.py`."""
-    script = Path(__file__).parents[1] / "benchmarks" / "fuzz_readers.py"
+    script = Path(__file__).parents[3] / "benchmarks" / "fuzz_readers.py"
     spec = importlib.util.spec_from_file_location("fuzz_readers", script)
     fuzzer = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fuzzer)

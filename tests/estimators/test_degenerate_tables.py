@@ -1,4 +1,4 @@
-"""A short run of `benchmarks/torture.py`: random degenerate matrices through all."""
+"""Random degenerate tables through all estimators (see `benchmarks/torture.py`)."""
 
 import importlib.util
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "torture.py"
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "torture.py"
 
 pytestmark = pytest.mark.skipif(
     not SCRIPT.exists(), reason="the benchmarks are not part of this installation"

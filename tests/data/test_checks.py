@@ -1,4 +1,4 @@
-"""What ResponseData refuses, and the respondent and item that its words name."""
+"""Input that ResponseData refuses, with the respondent and the item in the message."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,11 @@ from scipy import sparse
 from sklearn_mirt import ResponseData
 
 NAN = np.nan
+
+
 BINARY = np.array([[1, 0, NAN, 1], [NAN, 1, 1, 0], [0, 0, NAN, 1]])
+
+
 REPEATS = (["m", "m", "m", "n"], ["q", "q", "q", "q"], [1, 0, 1, 0])
 
 

@@ -1,20 +1,18 @@
-"""Tools of scikit-learn that other tests do not use; pickles across versions."""
-
-import copy
-import pickle
-import warnings
+"""scikit-learn's searches, cross-validation, ensembles and metadata routing."""
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
+from public_estimators import LONG, name
+from response_tables import long
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.ensemble import VotingClassifier
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import (
+    GridSearchCV,
     HalvingGridSearchCV,
     KFold,
     cross_val_predict,
@@ -23,49 +21,20 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import get_tags
 
-import sklearn_mirt
 from sklearn_mirt import (
-    AdditiveClassifier,
-    FullScoreRegressor,
-    GroupMeanScoreClassifier,
     InformativeItemSelector,
-    ItemMeanClassifier,
-    MeanScoreClassifier,
     MIRTClassifier,
     MIRTTransformer,
     RawMeanScorer,
-    RidgeScorer,
-    StratifiedMeanScorer,
 )
+from sklearn_mirt import metrics as mirt_metrics
 from sklearn_mirt.datasets import make_responses
-from sklearn_mirt.estimators import pickling as versions
-from sklearn_mirt.exceptions import PickleVersionWarning
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn_mirt.exceptions.ResponseDataWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
-WIDE = [
-    MIRTTransformer(1, max_iter=5),
-    InformativeItemSelector(3, n_dims=1),
-    FullScoreRegressor(1),
-    RawMeanScorer(),
-    StratifiedMeanScorer(),
-    RidgeScorer(),
-]
-LONG = [
-    MIRTClassifier(1, max_iter=5),
-    MeanScoreClassifier(),
-    GroupMeanScoreClassifier(),
-    ItemMeanClassifier(),
-    AdditiveClassifier(),
-]
-
-
-def name(estimator):
-    return type(estimator).__name__
 
 
 @pytest.fixture(scope="module")
@@ -78,87 +47,6 @@ def table():
 def cells(table):
     i, j = np.indices(table.shape).reshape(2, -1)
     return np.column_stack([i, j]), table.to_numpy()[i, j]
-
-
-# ---------------------------------------------------------------------------- pickles
-
-
-@pytest.mark.parametrize("estimator", WIDE + LONG, ids=name)
-def test_a_pickle_of_another_version_warns(estimator, table, cells, monkeypatch):
-    estimator = clone(estimator)
-    is_long = name(estimator) in map(name, LONG)
-    fit = estimator.fit(*cells) if is_long else estimator.fit(table)
-    stored = pickle.dumps(fit)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        same = pickle.loads(stored)
-        copy.deepcopy(fit)
-        clone(fit)
-    assert vars(same).keys() == vars(fit).keys()
-    monkeypatch.setattr(versions, "__version__", "99.0")
-    message = f"{name(fit)} was pickled by sklearn-mirt {sklearn_mirt.__version__} .*99"
-    with pytest.warns(PickleVersionWarning, match=message):
-        pickle.loads(stored)
-
-
-def test_a_pickle_without_a_version_warns():
-    state = MIRTTransformer(1).__getstate__()
-    del state["_sklearn_mirt_version"]
-    with pytest.warns(PickleVersionWarning, match="by sklearn-mirt unknown"):
-        MIRTTransformer().__setstate__(state)
-
-
-# ------------------------------------------------------------------------------- tags
-
-
-@pytest.mark.parametrize("estimator", WIDE, ids=name)
-def test_tags_of_tables(estimator):
-    tags = get_tags(estimator)
-    assert tags.input_tags.allow_nan
-    assert tags.transformer_tags is not None
-    assert not tags.target_tags.required
-    assert not tags.no_validation
-
-
-@pytest.mark.parametrize("estimator", LONG, ids=name)
-def test_tags_of_cells(estimator):
-    tags = get_tags(estimator)
-    assert tags.estimator_type == "classifier"
-    assert not tags.classifier_tags.multi_class
-    assert tags.input_tags.categorical and tags.input_tags.string
-    assert tags.target_tags.required
-    assert not tags.no_validation
-
-
-# ------------------------------------------------------------------------- set_output
-
-
-@pytest.mark.parametrize("estimator", WIDE, ids=name)
-@pytest.mark.parametrize("kind", ["pandas", "polars", "default"])
-def test_output_is_what_was_asked_for(estimator, kind, table):
-    estimator = clone(estimator).set_output(transform=kind)
-    out = estimator.fit(table).transform(table)
-    names = estimator.get_feature_names_out().tolist()
-    if kind == "default":
-        assert isinstance(out, np.ndarray)
-        assert out.shape == (24, len(names))
-    else:
-        assert isinstance(out, pd.DataFrame if kind == "pandas" else pl.DataFrame)
-        assert list(out.columns) == names
-    if kind == "pandas":
-        assert out.index.tolist() == table.index.tolist()
-
-
-@pytest.mark.parametrize("estimator", WIDE, ids=name)
-def test_polars_tables_are_taken(estimator, table):
-    one = clone(estimator).fit(table)
-    other = clone(estimator).fit(pl.from_pandas(table))
-    a = one.transform(table)
-    b = other.transform(pl.from_pandas(table))
-    assert_array_equal(np.asarray(a), np.asarray(b))
-
-
-# ------------------------------------------------------------------- metadata routing
 
 
 def test_weights_are_routed(cells):
@@ -203,9 +91,6 @@ def test_weights_reach_the_fit_without_routing(cells):
         assert_array_equal(found[test], clf.predict_proba(X[test]))
 
 
-# ------------------------------------------------------------------- other tools
-
-
 def test_halving_search_over_rows_of_a_table(table):
     search = HalvingGridSearchCV(
         MIRTTransformer(max_iter=5),
@@ -243,3 +128,49 @@ def test_the_selector_and_a_scorer_in_a_pipeline(table):
     assert pipe.fit(table).transform(table).shape == (24, 1)
     found = cross_validate(RawMeanScorer(), table, y, cv=2, error_score="raise")
     np.testing.assert_allclose(found["test_score"], 1.0)
+
+
+@pytest.fixture(scope="module")
+def answers():
+    return make_responses(30, 60, 2, random_state=0).responses
+
+
+def test_a_grid_search_reaches_every_setting(answers):
+    """Clones keep the settings, and each combination is fitted."""
+    X, y = long(answers)
+    grid = {"n_dims": [1, 2], "tol": [1e-2], "item_groups": [None, np.arange(60) % 2]}
+    search = GridSearchCV(
+        MIRTClassifier(), grid, cv=KFold(2, shuffle=True), error_score="raise"
+    ).fit(X, y)
+    assert len(search.cv_results_["params"]) == 4
+    wide = GridSearchCV(MIRTTransformer(tol=1e-2), {"n_dims": [1, 2]}, cv=2)
+    assert wide.fit(answers).best_estimator_.slopes_.shape[0] == 60
+
+
+def test_missing_targets_can_be_scored(answers):
+    """The metrics of scikit-learn refuse NaN in y."""
+    X, y = long(answers)
+    y = y.copy()
+    y[::5] = np.nan
+    scores = cross_validate(
+        MIRTClassifier(1, tol=1e-3),
+        X,
+        y,
+        cv=mirt_metrics.CellKFold(3),
+        scoring=dict(
+            loss=mirt_metrics.neg_log_loss_scorer, auc=mirt_metrics.auc_scorer
+        ),
+        error_score="raise",
+    )
+    assert np.isfinite(scores["test_loss"]).all()
+    assert np.isfinite(scores["test_auc"]).all()
+
+
+def test_cells_can_be_cross_validated():
+    """Each row is one answer, so that folds may divide the answers of a model."""
+    X, y = long(make_responses(20, 30, 1, random_state=0).responses)
+    scores = cross_val_score(
+        MIRTClassifier(1), X, y, cv=KFold(10, shuffle=True, random_state=42)
+    )
+    assert scores.shape == (10,)
+    assert scores.mean() > 0.6

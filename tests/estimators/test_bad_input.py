@@ -1,4 +1,4 @@
-"""Bad input: one clear error each, which says what was got, where, and what to do."""
+"""Bad input: one clear error that says what was got, where, and what to do."""
 
 import numpy as np
 import pandas as pd
@@ -14,17 +14,22 @@ from sklearn_mirt import (
 from sklearn_mirt.datasets import make_responses
 
 NAN = np.nan
+
+
 PAIRS = [["m1", "q1"], ["m1", "q2"], ["m2", "q1"], ["m2", "q2"]]
+
+
 Y = [1, 0, 1, 1]
+
+
 LONG = [MIRTClassifier(1), MeanScoreClassifier(), AdditiveClassifier()]
+
+
 EACH_LONG = pytest.mark.parametrize("clf", LONG, ids=lambda c: type(c).__name__)
 
 
 def frame(values):
     return pd.DataFrame(values, index=["m1", "m2"], columns=["q1", "q2"])
-
-
-# ---------------------------------------------------------------------- long answers
 
 
 @EACH_LONG
@@ -86,9 +91,6 @@ def test_missing_ids_in_prediction(clf):
         clf.predict_proba(np.empty((0, 2), dtype=object))
 
 
-# ---------------------------------------------------------------------- wide answers
-
-
 @pytest.mark.parametrize(
     "X, message",
     [
@@ -133,9 +135,6 @@ def test_fewer_respondents_than_dimensions():
         MIRTClassifier(4).fit([["a", i] for i in range(9)], [0, 1, 0] * 3)
 
 
-# --------------------------------------------------------------------------- groups
-
-
 @pytest.mark.parametrize(
     "groups, message",
     [
@@ -176,9 +175,6 @@ def test_wrong_groups(groups, message):
 def test_wrong_guessing_floors(guessing, message):
     with pytest.raises(ValueError, match=message):
         MIRTTransformer(1, guessing=guessing).fit(frame([[1, 0], [0, 1]]))
-
-
-# ------------------------------------------------------------------------ parameters
 
 
 @pytest.mark.parametrize(
