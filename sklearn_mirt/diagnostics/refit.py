@@ -13,7 +13,7 @@ from sklearn_mirt.data.resampling import resampled
 from sklearn_mirt.data.responses import ResponseData
 from sklearn_mirt.models.abilities import Abilities
 from sklearn_mirt.models.item_design import ItemDesign, make_design
-from sklearn_mirt.models.items import ItemParameters
+from sklearn_mirt.models.items import ItemParameters, item_coordinates
 from sklearn_mirt.models.priors import GroupPrior
 from sklearn_mirt.models.rotation.apply import align, apply_rotation, rotation_matrix
 from sklearn_mirt.solvers.base import SolverResult
@@ -191,14 +191,12 @@ class Refitter:
             abilities.ids[rows],
         )
         items, abilities = apply_rotation(self.items.take(columns), abilities, M)
-        carry = np.eye(len(M) + 1)
-        carry[:-1, :-1] = M.T
         if self.estimator.solver_ == "quadrature":  # it learns no prior
             prior = GroupPrior.vague(self.design.n_groups, self.n_dims)
         else:
             prior = GroupPrior(
                 self.estimator.item_prior_means_, self.estimator.item_prior_covariances_
-            ).carried(carry)
+            ).carried(item_coordinates(M))
         return SolverResult(items, abilities, prior, np.empty(0), False)
 
     def _turned(self, result, slopes):

@@ -2,14 +2,13 @@
 
 import itertools
 import weakref
-from dataclasses import dataclass
 from operator import iadd
 from pathlib import Path
 
 import numpy as np
 
 from sklearn_mirt.data.files.atomic import ScratchFolder
-from sklearn_mirt.solvers.runners.threads import LocalRunner, runs
+from sklearn_mirt.solvers.runners.threads import LocalRunner, loaded, runs
 
 SHARD_RUNS = 16  # of shards: as many sums leave a cluster in a pass
 
@@ -31,8 +30,7 @@ class StreamingRunner(LocalRunner):
     bytes_sent = bytes_received = 0  # to and from other processes
 
     def __init__(self, n_jobs=None, scratch=None, n_runs=SHARD_RUNS):
-        super().__init__(n_jobs)
-        self.n_runs = n_runs
+        super().__init__(n_jobs, n_runs)
         self._states = None
         if scratch is not None:
             self._states = ScratchFolder(".states-", scratch)
@@ -41,17 +39,6 @@ class StreamingRunner(LocalRunner):
     def persist(self, blocks):
         """Return the blocks as they are: they are opened when they are needed."""
         return list(blocks)
-
-    def map_reduce(self, function, blocks, *shared):
-        """Return the sum of function(block, *shared) over opened blocks.
-
-        In the order of :func:`sklearn_mirt.solvers.runners.threads.runs`.
-        """
-
-        def stateless(block, _, *shared):
-            return None, function(block, *shared)
-
-        return self.sweep(stateless, blocks, [None] * len(blocks), *shared)[1]
 
     def sweep(self, function, blocks, states, *shared):
         """Return new states of the blocks, and a sum over blocks.
@@ -82,14 +69,18 @@ class StreamingRunner(LocalRunner):
 
         pairs = runs(list(zip(blocks, states, strict=True)), self.n_runs)
         kept, total = [], None
-        for states_of_run, part in self.map(add_up, pairs):
+        for states_of_run, part in self._map(add_up, pairs):
             kept += states_of_run
             total = part if total is None else iadd(total, part)
         return kept, total
 
     def store(self, states, folder):
         """Write the states to a folder; return their :class:`StateFile` each."""
-        return list(self.map(_Store(Path(folder)), list(enumerate(states))))
+
+        def write(numbered):
+            return write_state(folder, *numbered)
+
+        return list(self._map(write, list(enumerate(states))))
 
     def _keep(self, state):
         if self._states is None or state is None:
@@ -137,18 +128,9 @@ class _Scratch(StateFile):
         return self
 
 
-@dataclass(frozen=True)
-class _Store:
-    folder: Path
-
-    def __call__(self, numbered):
-        k, state = numbered
-        return StateFile.write(opened(state), self.folder / f"state-{k:05d}.npz")
-
-
-def loaded(block):
-    """Return a block, read if it is not in memory."""
-    return block.load() if hasattr(block, "load") else block
+def write_state(folder, number, state):
+    """Write one of the states of a folder; return its StateFile."""
+    return StateFile.write(opened(state), Path(folder) / f"state-{number:05d}.npz")
 
 
 def opened(state):
