@@ -47,7 +47,7 @@ ROOMS = {
     "solvers.bifactor": MODELS
     | {"solvers.kernels", "solvers.runners", "solvers.base", "solvers.variational"},
     "estimators": SOLVERS,
-    "metrics": DATA | {"data.files"},
+    "metrics": FILES | {"models"},
     # pictures fit nothing: they may know the formulas of the models alone
     "plots": {"models"},
     "banks": ESTIMATORS,

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklearn_mirt.audit import tables
+from sklearn_mirt.data.responses import as_responses
 from sklearn_mirt.diagnostics.correlations import (
     adjusted,
     fisher_errors,
     fisher_p_values,
     pearson,
 )
-from sklearn_mirt.diagnostics.refit import as_data
 from sklearn_mirt.estimators.transformer import MIRTTransformer
 
 
@@ -68,7 +68,7 @@ def compare_runs(
     import pandas as pd
     from sklearn.base import clone
 
-    data = as_data(responses)
+    data = as_responses(responses)
     labels = tables.item_labels(data.items, items)
     if estimator is None:
         estimator = MIRTTransformer(

@@ -8,6 +8,7 @@ from sklearn_mirt.diagnostics.correlations import (
     fisher_errors,
     fisher_interval,
     fisher_p_values,
+    mean_of_known,
     pearson,
 )
 from sklearn_mirt.models.information import item_information
@@ -119,7 +120,7 @@ def scale_table(model, data, scales, labels, items, clusters, halves, bootstrap)
     table = pd.DataFrame(
         {
             "n_items": n_items,
-            "mean_score": _mean_over_respondents(means),
+            "mean_score": mean_of_known(means),
             "saturated_items": of_item @ outside / n_items,
         },
         index=pd.Index(scales.names, tupleize_cols=False),
@@ -155,12 +156,6 @@ def with_adjusted(table, n_dims):
     for k, name in enumerate(names):
         table[f"q_{name}"] = q[:, k]
     return table
-
-
-def _mean_over_respondents(means):
-    seen = ~np.isnan(means)
-    with np.errstate(invalid="ignore"):
-        return np.where(seen, means, 0).sum(0) / seen.sum(0)
 
 
 def _one_label(values):

@@ -14,7 +14,7 @@ from sklearn_mirt.cli.options import Model, Seed, Writing
 from sklearn_mirt.cli.printing import Answer, if_interrupted, records
 from sklearn_mirt.cli.progress import fit_bar
 from sklearn_mirt.cli.reading import Source
-from sklearn_mirt.diagnostics.replicates import is_kept_folder
+from sklearn_mirt.data.files.kept_results import is_kept_folder
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,14 @@ class Scales:
         names, parts = sorted_codes(labels)
         return cls(parts, np.eye(len(names), dtype=bool), list(names))
 
+    @classmethod
+    def of(cls, scales, estimator):
+        """Return Scales from a label for each item; None for the groups of the fit."""
+        if isinstance(scales, cls):
+            return scales
+        labels = estimator.item_groups_ if scales is None else scales
+        return cls.from_labels(np.asarray(labels, dtype=object))
+
     def take(self, items):
         """Return the scales of some items."""
         return Scales(self.parts[items], self.members, self.names)
@@ -38,6 +46,22 @@ class Scales:
         weight, score = weight @ self.members.T, score @ self.members.T
         with np.errstate(invalid="ignore"):
             return np.where(weight > 0, score / weight, np.nan)
+
+
+def dimension_columns(values):
+    """Return the columns of a table, dimension after dimension.
+
+    Parameters
+    ----------
+    values : dict from str to ndarray of shape (n_rows, n_dims)
+        By prefix: "se_" gives the columns se_dim1, se_dim2...
+    """
+    n_dims = next(iter(values.values())).shape[1]
+    return {
+        f"{prefix}dim{k + 1}": columns[:, k]
+        for k in range(n_dims)
+        for prefix, columns in values.items()
+    }
 
 
 def pearson(abilities, means):
@@ -57,7 +81,7 @@ def pearson(abilities, means):
     seen = ~np.isnan(means)
     n = seen.sum(0)[:, None].astype(float)
     # centred first: the sums of squares of scores near 1 would lose digits
-    filled = np.where(seen, means - _column_means(means, seen), 0.0)
+    filled = np.where(seen, means - mean_of_known(means), 0.0)
     theta = abilities - abilities.mean(0)
     weight = seen.T.astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -70,9 +94,11 @@ def pearson(abilities, means):
     return np.where(usable, np.clip(r, -1, 1), np.nan)
 
 
-def _column_means(means, seen):
+def mean_of_known(values):
+    """Return the mean over the first axis of what is not NaN."""
+    known = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
-        return np.where(seen, means, 0.0).sum(0) / seen.sum(0)
+        return np.where(known, values, 0.0).sum(0) / known.sum(0)
 
 
 def fisher_influences(abilities, means) -> tuple[np.ndarray, np.ndarray]:

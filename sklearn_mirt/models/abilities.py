@@ -60,6 +60,15 @@ class Abilities:
         """Return posterior standard deviations, shape (n_respondents, n_dims)."""
         return np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
 
+    def take(self, index):
+        """Return the abilities of the respondents at an index or mask."""
+        return Abilities(
+            self.mean[index],
+            self.covariances[index],
+            self.prior_covariance,
+            self.ids[index],
+        )
+
     def to_frame(self):
         """Return a DataFrame by respondent: dim1, se_dim1, dim2, se_dim2..."""
         import pandas as pd
