@@ -20,6 +20,7 @@ from sklearn_mirt.cli.printing import Answer, records, table_of
 from sklearn_mirt.cli.progress import fit_bar, step_bar
 from sklearn_mirt.cli.reading import Source
 from sklearn_mirt.data.files.write import write_table
+from sklearn_mirt.models.abilities import dimension_names
 
 _PARQUET_FROM = 5000
 
@@ -87,8 +88,9 @@ def _sentences(answer: dict) -> list[str]:
         f"{answer['n_items']:,} items in {answer['n_dims']} dimensions: {state} after "
         f"{answer['n_iter']} passes"
     )
+    dims = dimension_names(answer["n_dims"])
     pairs = [
-        f"dim{i + 1} and dim{j + 1} {correlation:+.2f}"
+        f"{dims[i]} and {dims[j]} {correlation:+.2f}"
         for i, row in enumerate(answer["ability_correlation"])
         for j, correlation in enumerate(row[:i])
     ]
