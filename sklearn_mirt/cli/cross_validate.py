@@ -1,8 +1,7 @@
 """The command `crossval`."""
 
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.text import Text
@@ -19,13 +18,6 @@ _CATEGORY, _EACH_CATEGORY = "respondent x category mean", "1-d, one per category
 _COSTLY = (_ONE, _EACH, _EACH_CATEGORY)
 
 
-class Baselines(str, Enum):  # noqa: UP042 - typer shows the members of a str enumeration
-    """The baselines to compare the model with."""
-
-    all = "all"
-    cheap = "cheap"
-
-
 def crossval(
     source: Source,
     dims: Annotated[
@@ -33,9 +25,9 @@ def crossval(
         typer.Option(min=1, help="Number of dimensions; repeat it to compare several."),
     ] = None,
     baselines: Annotated[
-        Baselines,
+        Literal["all", "cheap"],
         typer.Option(help="BenchMIRT's, or those that need no model of their own."),
-    ] = Baselines.all,
+    ] = "all",
     folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 10,
     item_filter: Annotated[
         bool, typer.Option(help="Leave out items outside (0.05, 0.95) in training.")
@@ -128,7 +120,7 @@ def _estimators(dims, table, group_column, jobs, baselines) -> dict:
     for d in dict.fromkeys(dims):
         name = f"MIRT, {d} dimension{'s' if d > 1 else ''}"
         found[name] = sklearn_mirt.MIRTClassifier(d, n_jobs=jobs)
-    if baselines is Baselines.cheap:
+    if baselines == "cheap":
         found = {n: e for n, e in found.items() if n not in _COSTLY}
     others = {n: groups for n, groups in others.items() if n in found}
     return {"estimators": found, "other_groups": others}

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
-from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import typer
@@ -37,15 +36,7 @@ _SHORT = {
 }
 
 
-class Target(str, Enum):  # noqa: UP042 - typer shows the members of a str enumeration
-    """What a file can be converted to."""
-
-    long = "long"
-    wide = "wide"
-    items_as_rows = "items-as-rows"
-    py_irt = "py-irt"
-    bank = "bank"
-    r_mirt = "r-mirt"
+Target = Literal["long", "wide", "items-as-rows", "py-irt", "bank", "r-mirt"]
 
 
 def describe(source: Source) -> Answer:
@@ -148,16 +139,16 @@ def convert(
     check_out(items_out, writing.force, "--items-out")
     bank = _bank(source.responses)
     if bank is not None:
-        _convert_bank(bank, to or Target.bank, out, writing)
+        _convert_bank(bank, to or "bank", out, writing)
         return _written([out])
-    layout = to or Target.long
-    if layout in {Target.bank, Target.r_mirt}:
+    layout = to or "long"
+    if layout in {"bank", "r-mirt"}:
         raise ValueError(f"{source.responses[0]}: these are responses, no item bank")
     loaded, table = source.read()
     if items_out is not None and table is None:
         raise ValueError("there is no item table to write (--items-out)")
     how = asdict(writing)
-    sklearn_mirt.write_responses(loaded.data, out, layout=layout.value, **how)
+    sklearn_mirt.write_responses(loaded.data, out, layout=layout, **how)
     if items_out is None:
         return _written([out], loaded.notes)
     write_table(table.reset_index(), items_out, **how)
@@ -171,11 +162,11 @@ def _written(paths: list[Path], notes=()) -> Answer:
 
 def _convert_bank(bank, to: Target, out: Path, writing: Writing) -> None:
     guard = writing.guard_formulas
-    writers: dict[Target, Callable] = {
-        Target.bank: sklearn_mirt.save_item_bank,
-        Target.py_irt: sklearn_mirt.write_pyirt,
-        Target.r_mirt: partial(sklearn_mirt.write_mirt_table, guard_formulas=guard),
+    writers: dict[str, Callable] = {
+        "bank": sklearn_mirt.save_item_bank,
+        "py-irt": sklearn_mirt.write_pyirt,
+        "r-mirt": partial(sklearn_mirt.write_mirt_table, guard_formulas=guard),
     }
     if to not in writers:
-        raise ValueError(f"an item bank cannot be written as {to.value}")
+        raise ValueError(f"an item bank cannot be written as {to}")
     writers[to](bank, out, force=writing.force)

@@ -1,9 +1,8 @@
 """What a command reads: responses and item tables, as named on the command line."""
 
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import typer
 
@@ -13,37 +12,21 @@ from sklearn_mirt.cli.progress import byte_bar
 LABELS = ("benchmark", "subset", "category", "stated_dimension", "text")
 
 
-class Layout(str, Enum):  # noqa: UP042 - typer shows the members of a str enumeration
-    """Layouts of response files and kinds of logs."""
-
-    auto = "auto"
-    wide = "wide"
-    long = "long"
-    items_as_rows = "items-as-rows"
-    benchmirt = "benchmirt"
-    lm_eval = "lm-eval"
-    inspect = "inspect"
-    helm = "helm"
-    opencompass = "opencompass"
-    py_irt = "py-irt"
-
-
-class ErrorsAre(str, Enum):  # noqa: UP042
-    """How answers that ended in an error are counted."""
-
-    missing = "missing"
-    wrong = "wrong"
-
-
-class Aggregate(str, Enum):  # noqa: UP042
-    """How repeated answers are merged."""
-
-    mean = "mean"
-    first = "first"
-    count = "count"  # type: ignore[assignment] # str has a method of this name
-
-
-LayoutOption = Annotated[Layout, typer.Option(help="Layout of the responses.")]
+Layout = Annotated[
+    Literal[
+        "auto",
+        "wide",
+        "long",
+        "items-as-rows",
+        "benchmirt",
+        "lm-eval",
+        "inspect",
+        "helm",
+        "opencompass",
+        "py-irt",
+    ],
+    typer.Option(help="Layout of the responses."),
+]
 
 
 @dataclass(frozen=True)
@@ -62,24 +45,25 @@ class Responses:
     items: Annotated[
         Path | None, typer.Option(help="Item table: item id, benchmark, subset.")
     ] = None
-    layout: LayoutOption = Layout.auto
+    layout: Layout = "auto"
     metric: Annotated[
         list[str] | None,
         typer.Option(help="Logs: the score to take, or TASK=METRIC; may be repeated."),
     ] = None
     filter: Annotated[
         list[str] | None,
-        typer.Option("--filter", help="Logs: the filter, or TASK=FILTER; repeatable."),
+        typer.Option(help="Logs: the filter, or TASK=FILTER; repeatable."),
     ] = None
     task: Annotated[
         list[str] | None, typer.Option(help="Logs: a task to read; may be repeated.")
     ] = None
     errors: Annotated[
-        ErrorsAre | None,
+        Literal["missing", "wrong"] | None,
         typer.Option(help="Logs: what an answer is that ended in an error."),
     ] = None
     aggregate: Annotated[
-        Aggregate | None, typer.Option(help="How to merge repeated answers.")
+        Literal["mean", "first", "count"] | None,
+        typer.Option(help="How to merge repeated answers."),
     ] = None
 
     group_column: ClassVar[str] = "benchmark"
@@ -98,13 +82,13 @@ class Responses:
         with byte_bar("reading") as progress:
             loaded = sklearn_mirt.read_responses(
                 self.responses,
-                layout=self.layout.value,
+                layout=self.layout,
                 items=table,
                 metric=_by_task(self.metric),
                 filter=_by_task(self.filter),
                 tasks=self.task or None,
-                errors=self.errors and self.errors.value,
-                aggregate=self.aggregate and self.aggregate.value,
+                errors=self.errors,
+                aggregate=self.aggregate,
                 progress=progress,
             )
         table = loaded.items if table is None else table.loc[loaded.data.items]
@@ -124,13 +108,13 @@ class Source(Responses):
         given = {
             "responses": [str(path) for path in self.responses],
             "items": self.items and str(self.items),
-            "layout": self.layout.value,
+            "layout": self.layout,
             "group_column": self.group_column,
             "metric": list(self.metric or ()),
             "filter": list(self.filter or ()),
             "task": list(self.task or ()),
-            "errors": self.errors and self.errors.value,
-            "aggregate": self.aggregate and self.aggregate.value,
+            "errors": self.errors,
+            "aggregate": self.aggregate,
         }
         always = ("responses", "items", "layout", "group_column")
         return {name: value for name, value in given.items() if name in always or value}

@@ -2,9 +2,8 @@
 
 import warnings
 from dataclasses import asdict, replace
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import typer
@@ -14,29 +13,15 @@ import sklearn_mirt
 from sklearn_mirt.cli.options import Dims, Seed, Table, Writing, check_out
 from sklearn_mirt.cli.printing import Answer, Part, records, table_of
 from sklearn_mirt.cli.progress import work_bar
-from sklearn_mirt.cli.reading import Layout, LayoutOption, Source
+from sklearn_mirt.cli.reading import Layout, Source
 from sklearn_mirt.data.files.write import write_table
 
 _NORMAL_95 = 1.959964
 
 
-class Kind(str, Enum):  # noqa: UP042 - typer shows the members of a str enumeration
-    """Forms of a list of items."""
-
-    lm_eval = "lm-eval"
-    inspect = "inspect"
-    csv = "csv"
-
-
-class Strategy(str, Enum):  # noqa: UP042
-    """How items are chosen."""
-
-    kriging = "kriging"
-    information = "information"
-    discrimination = "discrimination"
-    anchors = "anchors"
-    stratified = "stratified"
-    random = "random"
+Strategy = Literal[
+    "kriging", "information", "discrimination", "anchors", "stratified", "random"
+]
 
 
 def select(
@@ -45,14 +30,14 @@ def select(
     writing: Writing,
     strategy: Annotated[
         Strategy, typer.Option(help="How items are chosen.")
-    ] = Strategy.kriging,
+    ] = "kriging",
     dims: Dims = 2,
     out: Annotated[
         Path | None,
         typer.Option(help="List of items, best first in .csv (default NAME-items.csv)"),
     ] = None,
     kind: Annotated[
-        Kind | None,
+        Literal["lm-eval", "inspect", "csv"] | None,
         typer.Option(help="Form of the list; default csv, lm-eval for .json."),
     ] = None,
     seed: Seed = 0,
@@ -67,7 +52,7 @@ def select(
     groups = source.groups(table)
     selector = sklearn_mirt.InformativeItemSelector(
         n_items,
-        strategy=strategy.value,
+        strategy=strategy,
         item_groups=groups,
         n_dims=dims,
         random_state=seed,
@@ -78,9 +63,7 @@ def select(
         std = scorer.expected_error(selector.ranking_)
     chosen = loaded.data.items[selector.ranking_]
     listed = _listed(table, groups, chosen)
-    sklearn_mirt.write_item_list(
-        listed, out, kind=kind and kind.value, **asdict(writing)
-    )
+    sklearn_mirt.write_item_list(listed, out, kind=kind, **asdict(writing))
     names = scorer.get_feature_names_out()
     expected = _expected(names, std, groups, chosen)
     answer = {"items": list(chosen), "expected": records(expected)}
@@ -127,7 +110,7 @@ def score(
         typer.Option(help="Scores of other models on all items: file or folder."),
     ],
     writing: Writing,
-    train_layout: LayoutOption = Layout.auto,
+    train_layout: Layout = "auto",
     chosen: Annotated[
         Path | None,
         typer.Option(help="Item table: use the answers to these items only."),
