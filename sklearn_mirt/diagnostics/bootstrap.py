@@ -26,13 +26,13 @@ from sklearn_mirt.data.files.kept_results import KeptResults, digest
 from sklearn_mirt.data.resampling import resampled
 from sklearn_mirt.diagnostics.correlations import (
     Scales,
-    dimension_columns,
     fisher_interval,
     pearson,
 )
 from sklearn_mirt.diagnostics.refit import Refitter
 from sklearn_mirt.diagnostics.replicates import finished_in_order
 from sklearn_mirt.estimators.base import BaseMIRT
+from sklearn_mirt.models.abilities import dimension_columns
 from sklearn_mirt.models.item_design import group_labels, sorted_codes
 
 _TOL = 1e-6

@@ -48,22 +48,6 @@ class Scales:
             return np.where(weight > 0, score / weight, np.nan)
 
 
-def dimension_columns(values):
-    """Return the columns of a table, dimension after dimension.
-
-    Parameters
-    ----------
-    values : dict from str to ndarray of shape (n_rows, n_dims)
-        By prefix: "se_" gives the columns se_dim1, se_dim2...
-    """
-    n_dims = next(iter(values.values())).shape[1]
-    return {
-        f"{prefix}dim{k + 1}": columns[:, k]
-        for k in range(n_dims)
-        for prefix, columns in values.items()
-    }
-
-
 def pearson(abilities, means):
     """Return Pearson r of each mean score with each ability over respondents.
 

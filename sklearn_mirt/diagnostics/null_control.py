@@ -11,8 +11,9 @@ import numpy as np
 from scipy import stats
 
 from sklearn_mirt.data.resampling import permuted_within_items
-from sklearn_mirt.diagnostics.correlations import Scales, dimension_columns, pearson
+from sklearn_mirt.diagnostics.correlations import Scales, pearson
 from sklearn_mirt.diagnostics.refit import Refitter
+from sklearn_mirt.models.abilities import dimension_columns
 
 _BINS = 10  # of mean score, within which items are compared, at most
 _FEWEST_NULL = 1000  # permuted items of a bin: fewer would make p-values coarse

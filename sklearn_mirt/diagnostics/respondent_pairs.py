@@ -10,6 +10,7 @@ from scipy import stats
 
 from sklearn_mirt.data.responses import as_responses
 from sklearn_mirt.diagnostics.correlations import adjusted
+from sklearn_mirt.models.abilities import dimension_names
 from sklearn_mirt.models.item_design import group_labels, sorted_codes
 
 
@@ -120,8 +121,8 @@ def _by_item_set(scores, item_sets, compare):
 
     answered = ~np.isnan(scores).any(0)
     rows = {
-        (f"dim{k + 1}", name): compare(chosen & answered)
-        for k, sets in enumerate(item_sets)
+        (dim, name): compare(chosen & answered)
+        for dim, sets in zip(dimension_names(len(item_sets)), item_sets, strict=True)
         for name, chosen in sets.items()
     }
     index = pd.MultiIndex.from_tuples(rows, names=["dimension", "items"])

@@ -20,6 +20,7 @@ from sklearn_mirt.diagnostics.correlations import (
     pearson,
 )
 from sklearn_mirt.diagnostics.refit import Refitter
+from sklearn_mirt.models.abilities import dimension_names
 from sklearn_mirt.models.rotation.apply import congruence
 
 LARGEST = 1 - 1e-9  # correlation, so that atanh is finite
@@ -196,7 +197,7 @@ def dimension_stability(
         "halves": halves.typical,
         "ceiling": np.median(halves.ceiling, axis=0),
     }
-    names = [f"dim{k + 1}" for k in range(refitter.n_dims)]
+    names = dimension_names(refitter.n_dims)
     table = pd.DataFrame(columns, pd.Index(names, name="dimension"))
     table["replicates"] = (table[["starts", "halves"]] > REPLICATES).all(axis=1)
     return table
