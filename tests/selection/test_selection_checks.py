@@ -76,6 +76,18 @@ ADAPTED = [
 ]
 
 
-@parametrize_with_checks(ADAPTED)
+def expected_failures(estimator):
+    """scikit-learn's check of sparse tables wants one prediction per row."""
+    if isinstance(estimator, Selector):
+        return {}
+    reason = "predict returns a column for each score"
+    return dict.fromkeys(
+        ("check_estimator_sparse_array", "check_estimator_sparse_matrix"), reason
+    )
+
+
+@parametrize_with_checks(
+    ADAPTED, expected_failed_checks=expected_failures, xfail_strict=True
+)
 def test_sklearn_checks(estimator, check):
     check(estimator)
