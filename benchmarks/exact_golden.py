@@ -23,7 +23,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import logit
 
-from sklearn_mirt.diagnostics.item_fit import global_fit, item_fit, item_zh
+from sklearn_mirt.diagnostics.global_fit import global_fit
+from sklearn_mirt.diagnostics.item_fit import item_fit, item_zh
 from sklearn_mirt.models.item_models import FourPL, ThreePL
 from sklearn_mirt.solvers.quadrature.fit import fit_quadrature
 from sklearn_mirt.solvers.quadrature.fixed_nodes import FixedNodeLikelihood

@@ -36,15 +36,15 @@ from .data.shards.responses import ShardedResponses as ShardedResponses
 # diagnostics
 from .diagnostics.bootstrap import bootstrap as bootstrap
 from .diagnostics.bootstrap import combined_intervals as combined_intervals
+from .diagnostics.global_fit import global_fit as global_fit
+from .diagnostics.global_fit import likelihood_ratio as likelihood_ratio
 from .diagnostics.held_out import HeldOut as HeldOut
 from .diagnostics.held_out import calibration_table as calibration_table
 from .diagnostics.held_out import held_out_predictions as held_out_predictions
-from .diagnostics.item_fit import global_fit as global_fit
 from .diagnostics.item_fit import item_fit as item_fit
 from .diagnostics.item_fit import item_zh as item_zh
-from .diagnostics.item_fit import likelihood_ratio as likelihood_ratio
-from .diagnostics.item_fit import person_zh as person_zh
 from .diagnostics.null_control import null_control as null_control
+from .diagnostics.respondent_fit import person_zh as person_zh
 from .diagnostics.respondent_pairs import (
     benchmirt_pair_comparison as benchmirt_pair_comparison,
 )

@@ -1,21 +1,10 @@
 """Writes the tables and pictures of an audit into one folder, all or nothing."""
 
 import json
-import os
-import shutil
-import tempfile
 import warnings
 from pathlib import Path
 
-
-def refuse_overwriting(folder: Path, force: bool) -> None:
-    """Raise FileExistsError if the folder is in use and may not be written to."""
-    if folder.exists() and not folder.is_dir():
-        raise FileExistsError(f"{folder} is a file, not a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not force:
-        raise FileExistsError(
-            f"the folder {folder} is not empty; --force replaces the files in it"
-        )
+from sklearn_mirt.data.files.atomic import filling
 
 
 def write_audit(
@@ -40,21 +29,13 @@ def write_audit(
     -------
     names : list of str
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
+    with filling(folder) as scratch:
         audit.to_csv(scratch, guard_formulas=guard_formulas)
         _write_text(scratch / "findings.txt", "".join(f"{f}\n" for f in audit.findings))
         _write_text(scratch / "about.json", json.dumps(about, indent=2) + "\n")
         _write_pictures(audit, scratch)
         _write_report(audit, scratch)
-        folder.mkdir(exist_ok=True)
-        names = sorted(path.name for path in scratch.iterdir())
-        for name in names:
-            os.replace(scratch / name, folder / name)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return names
+        return sorted(path.name for path in scratch.iterdir())
 
 
 def _write_text(path: Path, text: str) -> None:

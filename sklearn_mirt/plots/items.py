@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sklearn_mirt.models.abilities import dimension_names
 from sklearn_mirt.models.information import total_information
 from sklearn_mirt.plots.style import (
     COLOURS,
@@ -63,7 +64,7 @@ class ItemCurvesDisplay:
             places = order[np.linspace(0, len(order) - 1, n).astype(int)]
         else:
             places = _places(parameters.ids, items)
-        dims = [f"dim{k + 1}" for k in range(parameters.n_dims)]
+        dims = dimension_names(parameters.n_dims)
         return cls(parameters.take(places), dims=dims).plot(ax=ax, kind=kind)
 
     def plot(self, ax=None, *, kind="curves"):
@@ -160,7 +161,7 @@ class InformationDisplay:
         if items is not None:
             places = _places(parameters.ids, items)
             parameters, groups = parameters.take(places), groups[places]
-        dims = [f"dim{k + 1}" for k in range(parameters.n_dims)]
+        dims = dimension_names(parameters.n_dims)
         return cls(parameters, groups=groups, dims=dims).plot(ax=ax, kind=kind)
 
     def plot(self, ax=None, *, kind="curves"):

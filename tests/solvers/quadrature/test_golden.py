@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sklearn_mirt.diagnostics.item_fit import global_fit, item_fit, item_zh
+from sklearn_mirt.diagnostics.global_fit import global_fit
+from sklearn_mirt.diagnostics.item_fit import item_fit, item_zh
 from sklearn_mirt.models.item_models import ThreePL
 from sklearn_mirt.solvers.quadrature.fit import fit_quadrature
 from sklearn_mirt.solvers.quadrature.model import ExactModel, ExactSettings
