@@ -64,8 +64,8 @@ from .estimators.transformer import MIRTTransformer as MIRTTransformer
 # models
 from .models.abilities import Abilities as Abilities
 from .models.item_bank import ItemBank as ItemBank
-from .models.item_bank import load_item_bank as load_item_bank
-from .models.item_bank import save_item_bank as save_item_bank
+from .models.item_bank_file import load_item_bank as load_item_bank
+from .models.item_bank_file import save_item_bank as save_item_bank
 from .models.items import ItemParameters as ItemParameters
 from .selection.curves import recommend_size as recommend_size
 from .selection.curves import selection_curve as selection_curve
@@ -78,8 +78,8 @@ from .selection.full_scores import compare_scores as compare_scores
 from .selection.selector import InformativeItemSelector as InformativeItemSelector
 
 # exact fits
-from .solvers.quadrature.fit import ExactSettings as ExactSettings
 from .solvers.quadrature.fit import fit_quadrature as fit_quadrature
 from .solvers.quadrature.model import ExactModel as ExactModel
+from .solvers.quadrature.model import ExactSettings as ExactSettings
 from .solvers.quadrature.respondent_scores import score_respondents as score_respondents
 from .solvers.quadrature.respondent_scores import sum_score_table as sum_score_table

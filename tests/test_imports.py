@@ -1,6 +1,7 @@
 """Who imports whom, and what `import sklearn_mirt` loads."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -194,3 +195,19 @@ def test_every_public_name_can_be_imported():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = sklearn_mirt.no_such_name
+
+
+def test_every_module_is_on_the_map_of_contributing():
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows, room = {}, None
+    for line in re.findall(r"^\|(?! room| ---)(.*)\|$", text, re.MULTILINE):
+        first, names, _ = (cell.strip() for cell in line.split("|"))
+        room = first.strip("`/").replace("/", ".") or room
+        rows.setdefault(room, set()).update(re.findall(r"`(\w+)`", names))
+    for module in MODULES:
+        folder, _, name = module.rpartition(".")
+        if folder and not (MODULES[module].name == "__init__.py"):
+            assert name in rows.get(folder, ()), f"{module} is not on the map"
+    for folder, names in rows.items():
+        for name in names:
+            assert f"{folder}.{name}" in MODULES, f"{folder}/{name} is not there"

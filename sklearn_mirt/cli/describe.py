@@ -15,7 +15,7 @@ from sklearn_mirt.cli.printing import Answer, records, table_of
 from sklearn_mirt.cli.reading import Responses, Source
 from sklearn_mirt.data.description import describe_groups, describe_responses
 from sklearn_mirt.data.files.write import write_table
-from sklearn_mirt.models.item_bank import is_item_bank
+from sklearn_mirt.models.item_bank_file import is_item_bank
 
 _SETS = {
     "respondents_without_answers": "respondents without answers",

@@ -167,7 +167,7 @@ class BaseMIRT(
             NaN where free.
         **options
             `target`, `gamma`, `kaiser`, `random_state` and `n_starts` of
-            :func:`sklearn_mirt.models.rotation.apply.rotate_loadings`.
+            :func:`sklearn_mirt.models.rotation.criteria.rotate_loadings`.
 
         Returns
         -------

@@ -10,13 +10,11 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from sklearn_mirt.estimators.long_table import (
     LongAnswersMixin,
     code_ids,
     read_answers,
-    read_pairs,
 )
 from sklearn_mirt.estimators.parameters import check_parameters
 from sklearn_mirt.estimators.pickling import VersionedPickleMixin
@@ -65,25 +63,10 @@ class _Baseline(VersionedPickleMixin, LongAnswersMixin, ClassifierMixin, BaseEst
         self._learn(respondent, item, scores.astype(float), weights)
         return self
 
-    def predict_proba(self, X):
-        """Return probabilities of a wrong and of a right answer.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_answers, 2)
-            Respondent id and item id; ids that the fit has not seen get the average.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_answers, 2)
-        """
-        check_is_fitted(self, "classes_")
-        respondents, items = read_pairs(self, X, reset=False)
+    def _right_of_pairs(self, respondents, items):
         # an unknown id gets the place after the last known one
         i = np.minimum(code_ids(respondents, self.respondents_)[0], self._n[0])
-        j, unknown = code_ids(items, self.items_)
-        right = self._right(i, j, unknown)
-        return np.column_stack([1 - right, right])
+        return self._right(i, *code_ids(items, self.items_))
 
     def predict_cells(self, i, j):
         """Return probabilities of a right answer in cells of the table of the fit.

@@ -129,7 +129,7 @@ def _same(shared):
 
 def _compute(function, block, *state, shared):
     with _libraries().limit(limits=1, user_api="blas"):
-        return function(block, *map(opened, state), *shared)
+        return function(loaded(block), *map(opened, state), *shared)
 
 
 def _sum(parts):

@@ -1,4 +1,4 @@
-"""Blocks that are read anew in each pass, and states that live with their blocks."""
+"""Blocks that are read in each pass, and states that are kept with their blocks."""
 
 import itertools
 import weakref
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from sklearn_mirt.data.files.atomic import ScratchFolder
-from sklearn_mirt.solvers.runners.threads import LocalRunner, loaded, runs
+from sklearn_mirt.solvers.runners.threads import LocalRunner, loaded
 
 SHARD_RUNS = 16  # of shards: as many sums leave a cluster in a pass
 
@@ -59,28 +59,18 @@ class StreamingRunner(LocalRunner):
             Sum in the order of :meth:`map_reduce`.
         """
 
-        def add_up(run):
-            kept, total = [], None
-            for block, state in run:
-                state, part = function(loaded(block), opened(state), *shared)
-                kept.append(self._keep(state))
-                total = part if total is None else iadd(total, part)
-            return kept, total
+        def compute(pair):
+            block, state = pair
+            state, part = function(loaded(block), opened(state), *shared)
+            return [self._keep(state)], part
 
-        pairs = runs(list(zip(blocks, states, strict=True)), self.n_runs)
-        kept, total = [], None
-        for states_of_run, part in self._map(add_up, pairs):
-            kept += states_of_run
-            total = part if total is None else iadd(total, part)
-        return kept, total
+        pairs = list(zip(blocks, states, strict=True))
+        return self._add_up(compute, pairs, _add_pairs)
 
     def store(self, states, folder):
         """Write the states to a folder; return their :class:`StateFile` each."""
-
-        def write(numbered):
-            return write_state(folder, *numbered)
-
-        return list(self._map(write, list(enumerate(states))))
+        numbered = list(enumerate(states))
+        return list(self._map(lambda pair: write_state(folder, *pair), numbered))
 
     def _keep(self, state):
         if self._states is None or state is None:
@@ -94,13 +84,13 @@ class StateFile:
 
     Parameters
     ----------
-    kind : type
+    state_type : type
         Class of the state; its attributes are arrays.
     path : Path
     """
 
-    def __init__(self, kind, path):
-        self._kind, self.path = kind, Path(path)
+    def __init__(self, state_type, path):
+        self._type, self.path = state_type, Path(path)
 
     @classmethod
     def write(cls, state, path):
@@ -112,11 +102,11 @@ class StateFile:
     def load(self):
         """Return the state."""
         with np.load(self.path) as arrays:
-            return self._kind(**arrays)
+            return self._type(**arrays)
 
     def moved(self, folder):
         """Return the same file after its folder got another name."""
-        return StateFile(self._kind, Path(folder) / self.path.name)
+        return StateFile(self._type, Path(folder) / self.path.name)
 
 
 class _Scratch(StateFile):
@@ -126,6 +116,10 @@ class _Scratch(StateFile):
         self._folder = folder  # it must not go before its last file
         weakref.finalize(self, Path.unlink, self.path, missing_ok=True)
         return self
+
+
+def _add_pairs(total, pair):
+    return iadd(total[0], pair[0]), iadd(total[1], pair[1])
 
 
 def write_state(folder, number, state):

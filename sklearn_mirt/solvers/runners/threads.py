@@ -71,17 +71,21 @@ class LocalRunner:
         place, and the sums of the runs in their order: the result depends on the blocks
         only, few results wait for their turn, and threads meet seldom.
         """
+        return self._add_up(lambda block: function(loaded(block), *shared), blocks)
 
-        def add_up(run):
-            return reduce(iadd, (function(loaded(b), *shared) for b in run))
+    def _add_up(self, compute, blocks, add=iadd):
+        """Return the sum of compute(block) over runs of blocks; `add` is in place."""
 
-        return reduce(iadd, self._map(add_up, runs(blocks, self.n_runs)))
+        def of_run(run):
+            return reduce(add, map(compute, run))
 
-    def _map(self, function, runs):
-        """Yield function(run) for each run, in order."""
-        if self._pool is None or len(runs) == 1:
-            return map(function, runs)
-        return self._pool.map(function, runs)
+        return reduce(add, self._map(of_run, runs(blocks, self.n_runs)))
+
+    def _map(self, function, parts):
+        """Yield function(part) for each part, in order."""
+        if self._pool is None or len(parts) == 1:
+            return map(function, parts)
+        return self._pool.map(function, parts)
 
 
 def loaded(block):

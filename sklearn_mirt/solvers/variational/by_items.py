@@ -52,11 +52,10 @@ class ItemFit:
 
     state: ItemFitState
 
-    def __init__(self, problem: Problem, data):
+    def __init__(self, problem: Problem):
         self.problem, self.n_answers = problem, problem.n_answers
-        self.blocks = device_blocks(data, problem.kernels)
-        self.respondents = data.respondents
-        self.answered = data.sums()[0][1] > 0
+        self.blocks = device_blocks(problem.data, problem.kernels)
+        self.answered = problem.data.sums()[0][1] > 0
         self._groups = problem.kernels.asarray(problem.design.groups)
         self._observed = problem.kernels.asarray(problem.observed)
 
@@ -87,7 +86,7 @@ class ItemFit:
 
     def first_state(self, mean, prior):
         """Return the state before the first pass, of items that know no answer."""
-        d, n_items = mean.shape[1], len(self.problem.items)
+        d, n_items = mean.shape[1], self.problem.data.n_items
         second = np.tile(packing.pack(0.5 * np.eye(d + 1)), (n_items, 1))
         covariance = np.tile(packing.pack(0.05 * np.eye(d)), (len(mean), 1))
         return self._state(np.zeros((n_items, d + 1)), second, mean, covariance, prior)
@@ -107,24 +106,20 @@ class ItemFit:
         state, problem = self.state, self.problem
         items = state.items.empty_like()
         sums = self._map_reduce(sweep, state.items, items)
-        mean, covariance, logdet = update_abilities(
-            sums, packing.pack(np.eye(state.mean.shape[1]))
-        )
+        identity = packing.pack(np.eye(state.mean.shape[1]))
+        mean, covariance, logdet = update_abilities(sums, identity)
         change = self._standardisation(mean, covariance)
         mean = (mean - change.center) @ change.inverse.T
         covariance = covariance @ packing.congruence(change.inverse).T
         logdet = logdet - change.stretch
         silent = ~self.answered  # these stay at the prior
         mean[silent], logdet[silent] = 0.0, 0.0
-        covariance[silent] = packing.pack(np.eye(mean.shape[1]))
+        covariance[silent] = identity
+        moments = sums.group_first, sums.group_second
         prior, divergence = change.carried_prior(
-            state.prior,
-            problem.counts,
-            (sums.group_first, sums.group_second),
-            sums.logdet,
-            learn_prior,
+            state.prior, problem.counts, moments, sums.logdet, learn_prior
         )
-        divergence = divergence + ability_divergence(mean, covariance, logdet)
+        divergence += ability_divergence(mean, covariance, logdet)
         self.state = ItemFitState(
             items, change.carry, mean, covariance, prior, divergence
         )
@@ -145,13 +140,13 @@ class ItemFit:
 
     def _task(self):
         state, problem = self.state, self.problem
-        abilities, owed = AbilityTables.of(
+        abilities, moved = AbilityTables.of(
             state.mean, state.covariance, state.carry, problem.kernels, problem.dtype
         )
         precision, linear = map(problem.kernels.asarray, state.prior.canonical())
         return ItemTask(
             abilities,
-            owed,
+            moved,
             state.carry,
             problem.floor,
             precision,
@@ -182,7 +177,7 @@ class ItemFit:
         """Return the ItemParameters of the current state."""
         self._settle_items()
         state, to_host = self.state, self.problem.kernels.to_host
-        mean = to_host(state.items.mean)
+        mean = to_host(state.items.mean).copy()
         covariances = _covariances(mean, to_host(state.items.second))
         return self.problem.parameters(mean, covariances, state.prior)
 
@@ -192,7 +187,7 @@ class ItemFit:
         covariances = packing.unpack(state.covariance)
         prior_covariance = np.eye(state.mean.shape[1])
         abilities = Abilities(
-            state.mean, covariances, prior_covariance, self.respondents
+            state.mean, covariances, prior_covariance, self.problem.data.respondents
         )
         return SolverResult(items, abilities, state.prior, np.array(trace), converged)
 

@@ -90,7 +90,7 @@ class RespondentFit:
 
     def rasch_state(self, prior):
         """Return the state of equal abilities, in one dimension."""
-        rates = np.zeros(len(self.problem.items), self.problem.dtype)
+        rates = np.zeros(self.problem.data.n_items, self.problem.dtype)
         start = StartTask(rates, rates, rates[:, None], variance=1.0)
         return self.first_state(start, prior, learn_prior=False)
 
@@ -103,7 +103,7 @@ class RespondentFit:
 
     def first_state(self, start, prior, learn_prior=True):
         """Return the state of abilities that begin as a StartTask says."""
-        d, n_items = start.vectors.shape[1], len(self.problem.items)
+        d, n_items = start.vectors.shape[1], self.problem.data.n_items
         state = RespondentFitState(
             [None] * len(self.shards),
             np.eye(d),
@@ -210,12 +210,9 @@ class RespondentFit:
 class TableFit(RespondentFit):
     """The fit of a ResponseData by runs of its respondents, joined in the result."""
 
-    def __init__(self, problem: Problem, data):
-        kernels = problem.kernels
-        size = kernels.block_cells, kernels.least_blocks
-        super().__init__(problem, data.respondent_runs(*size))
-        self.respondents = data.respondents
-        self.answered = data.sums()[0][1] > 0
+    def __init__(self, problem: Problem):
+        size = problem.kernels.block_cells, problem.kernels.least_blocks
+        super().__init__(problem, problem.data.respondent_runs(*size))
 
     def begin(self, n_dims, start=None):
         """Set the first state, from nothing or from an earlier result."""
@@ -227,11 +224,9 @@ class TableFit(RespondentFit):
         ends = np.cumsum([len(shard.answered()) for shard in self.shards])[:-1]
         means = np.split(abilities.mean, ends)
         covariances = np.split(packing.pack(abilities.covariances), ends)
-        states = [
-            AbilityState(*parts) for parts in zip(means, covariances, strict=True)
-        ]
-        d = abilities.mean.shape[1]
-        return AbilityShards(states, np.eye(d), np.zeros(d), abilities.prior_covariance)
+        states = list(map(AbilityState, means, covariances))
+        d, prior = abilities.mean.shape[1], abilities.prior_covariance
+        return AbilityShards(states, np.eye(d), np.zeros(d), prior)
 
     def result(self, trace, converged):
         """Return the current state as a SolverResult."""
@@ -244,6 +239,7 @@ class TableFit(RespondentFit):
         parts = [state.moved(inverse, center) for state in abilities.states]
         mean = np.concatenate([part.mean for part in parts])
         covariance = np.concatenate([part.covariance for part in parts])
-        silent, prior = ~self.answered, abilities.prior_covariance
+        data, prior = self.problem.data, abilities.prior_covariance
+        silent = data.sums()[0][1] == 0
         mean[silent], covariance[silent] = 0.0, packing.pack(prior)
-        return Abilities(mean, packing.unpack(covariance), prior, self.respondents)
+        return Abilities(mean, packing.unpack(covariance), prior, data.respondents)

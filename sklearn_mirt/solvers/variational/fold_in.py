@@ -74,9 +74,9 @@ class _FoldIn:
 
     def task(self, mean, covariance):
         carry = np.eye(mean.shape[1] + 1)
-        dtype = self.items.second.dtype
-        abilities, owed = AbilityTables.of(mean, covariance, carry, self.kernels, dtype)
-        return ItemTask(abilities, owed, carry, self.floor)
+        kernels, dtype = self.kernels, self.items.second.dtype
+        abilities, moved = AbilityTables.of(mean, covariance, carry, kernels, dtype)
+        return ItemTask(abilities, moved, carry, self.floor)
 
     def run(self, runner):
         d = len(self.prior_covariance)

@@ -17,28 +17,34 @@ class Problem:
 
     Parameters
     ----------
-    items : ndarray of shape (n_items,)
-        Item ids.
+    data : ResponseData or ShardedResponses
     design : ItemDesign
     item_weight, item_score : ndarrays of shape (n_items,)
         Weight, and weighted score, of the answers to each item.
-    n_answered, n_observed : int
-        Number of respondents with answers, and of answers.
+    n_answered : int
+        Number of respondents with answers.
     kernels : Kernels
     runner : Runner or ShardRunner
     dtype : dtype
         Type of the matrix products.
     """
 
-    items: np.ndarray
+    data: Any
     design: ItemDesign
     item_weight: np.ndarray
     item_score: np.ndarray
     n_answered: int
-    n_observed: int
     kernels: Kernels
     runner: Any
     dtype: np.dtype
+
+    @classmethod
+    def of(cls, data, design, kernels, runner, dtype):
+        """Return the problem of a ResponseData."""
+        (item_weight, respondent_weight), (item_score, _) = data.sums()
+        n_answered = int(np.count_nonzero(respondent_weight))
+        answers = item_weight, item_score, n_answered
+        return cls(data, design, *answers, kernels, runner, dtype)
 
     @cached_property
     def observed(self):
@@ -78,5 +84,5 @@ class Problem:
             mean[:, -1].copy(),
             np.array(self.design.guessing, dtype=np.float64),
             covariances,
-            self.items,
+            self.data.items,
         )

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from sklearn_mirt.solvers.kernels import get_kernels
 from sklearn_mirt.solvers.variational.by_respondents import RespondentFit
 from sklearn_mirt.solvers.variational.checkpoint import FILE, Checkpoint
+from sklearn_mirt.solvers.variational.problem import Problem
 from sklearn_mirt.solvers.variational.solver import VariationalSolver
 
 
@@ -33,14 +35,13 @@ class ShardedSolver(VariationalSolver):
     def solve(self, data, n_dims, design, *, start=None, callback=None):
         """Return the fit; its abilities are an AbilityShards."""
         with _noting(self.checkpoint_dir), self.runner.running():
-            sums = data.item_weight, data.item_score
-            problem = self._problem(data, design, *sums, data.n_answered, self.runner)
-            fit = RespondentFit(problem, data.shards)
+            answers = data.item_weight, data.item_score, data.n_answered
+            settings = get_kernels(), self.runner, self._products(data)
+            fit = RespondentFit(Problem(data, design, *answers, *settings), data.shards)
             ascent = self._ascent(fit, data, callback)
             checkpoint = None
             if self.checkpoint_dir is not None:
-                about = _about(problem, n_dims, data)
-                checkpoint = Checkpoint(self.checkpoint_dir, about)
+                checkpoint = Checkpoint(self.checkpoint_dir, _about(fit, n_dims))
                 ascent.before_pass = checkpoint.watch
             if not (self.resume and checkpoint and checkpoint.load(ascent)):
                 fit.begin(n_dims, start)
@@ -67,9 +68,10 @@ def _noting(checkpoint_dir):
         raise
 
 
-def _about(problem, n_dims, data):
+def _about(fit, n_dims):
     """Return what another fit must have in common to continue from this one."""
-    design = problem.design
+    problem = fit.problem
+    data, design = problem.data, problem.design
     arrays = design.groups, design.guessing, problem.item_score
     digest = hashlib.sha256(b"".join(np.asarray(x).tobytes() for x in arrays))
     return {
@@ -77,7 +79,7 @@ def _about(problem, n_dims, data):
         "dtype": str(problem.dtype),
         "n_respondents": data.n_respondents,
         "n_items": data.n_items,
-        "n_shards": len(data.shards),
+        "n_shards": len(fit.shards),
         "positive_slopes": bool(design.positive_slopes),
         "groups, floors and scores of the items": digest.hexdigest()[:16],
     }

@@ -72,30 +72,13 @@ class VariationalSolver(Solver):
         runner = LocalRunner(self.n_jobs)
         if self.device == "cpu" and _is_tall(data):
             fit_class, runner = TableFit, StreamingRunner(self.n_jobs, n_runs=RUNS)
-        (item_weight, respondent_weight), (item_score, _) = data.sums()
-        n_answered = np.count_nonzero(respondent_weight > 0)
+        kernels, dtype = get_kernels(self.device), self._products(data)
         with runner.running():
-            problem = self._problem(
-                data, design, item_weight, item_score, n_answered, runner
-            )
-            fit = fit_class(problem, data)
+            fit = fit_class(Problem.of(data, design, kernels, runner, dtype))
             fit.begin(n_dims, start)
             ascent = self._ascent(fit, data, callback)
             converged = ascent.run()
         return fit.result(ascent.position.trace, converged)
-
-    def _problem(self, data, design, item_weight, item_score, n_answered, runner):
-        return Problem(
-            data.items,
-            design,
-            item_weight,
-            item_score,
-            n_answered,
-            data.n_observed,
-            get_kernels(self.device),
-            runner,
-            self._products(data),
-        )
 
     def _ascent(self, fit, data, callback):
         plain_passes = self._plain_passes(data)

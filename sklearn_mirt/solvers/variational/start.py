@@ -35,7 +35,7 @@ def cold_start(fit, n_dims):
     problem = fit.problem
     prior = GroupPrior.vague(problem.design.n_groups, n_dims)
     rates, n_cells = None, problem.n_answered * np.count_nonzero(problem.observed)
-    if problem.n_observed < (1 - _MANY_MISSING) * n_cells:
+    if problem.data.n_observed < (1 - _MANY_MISSING) * n_cells:
         fit.state = fit.rasch_state(GroupPrior.equal_slopes(problem.design.n_groups))
         for _ in range(RASCH_PASSES):
             fit.pass_(learn_prior=False)
@@ -126,7 +126,7 @@ def _inverse_deviations(rates):
 def _leading_subspace(gram_product, vectors):
     """Return a basis of the leading eigenvectors, and eigenvalues and turn in it.
 
-    By subspace iteration (Halko, Martinsson & Tropp 2011, algorithm 4.4).
+    Subspace iteration from `vectors`: Halko, Martinsson & Tropp 2011, algorithm 4.4.
     """
     for _ in range(_SUBSPACE_ITERATIONS):
         vectors = np.linalg.qr(gram_product(vectors))[0]

@@ -19,9 +19,11 @@ from sklearn_mirt.solvers.base import SolverResult
 from sklearn_mirt.solvers.kernels import get_kernels
 from sklearn_mirt.solvers.kernels.cpu import CpuKernels
 from sklearn_mirt.solvers.runners.threads import LocalRunner
-from sklearn_mirt.solvers.variational import by_respondents as sharded
 from sklearn_mirt.solvers.variational import checkpoint
-from sklearn_mirt.solvers.variational.solver import VariationalSolver, _Fit
+from sklearn_mirt.solvers.variational.by_items import ItemFit
+from sklearn_mirt.solvers.variational.by_respondents import RespondentFit
+from sklearn_mirt.solvers.variational.problem import Problem
+from sklearn_mirt.solvers.variational.solver import VariationalSolver
 from sklearn_mirt.solvers.variational.start import RASCH_PASSES
 
 pa = pytest.importorskip("pyarrow")
@@ -178,8 +180,9 @@ def test_the_bound_is_that_of_the_table_in_memory(shards, table):
     prior = GroupPrior(mirt.item_prior_means_, mirt.item_prior_covariances_)
     start = SolverResult(items, found, prior, np.empty(0), False)
     float64 = np.dtype(np.float64)
-    fit = _Fit(data, 2, _design(data), get_kernels(), LocalRunner(1), float64)
-    fit.begin(start)
+    settings = get_kernels(), LocalRunner(1), float64
+    fit = ItemFit(Problem.of(data, _design(data), *settings))
+    fit.begin(2, start)
     fit.state = replace(fit.state, divergence=0.0)
     divergence = prior.divergence(
         np.array([float(items.n_items)]),
@@ -190,7 +193,7 @@ def test_the_bound_is_that_of_the_table_in_memory(shards, table):
     divergence += ability_divergence(
         found.mean, packed, np.linalg.slogdet(found.covariances)[1]
     )
-    bound = fit._evaluate() - divergence
+    bound = fit.evaluate() - divergence
     assert_allclose(mirt.lower_bounds_[-1], bound, rtol=1e-12)
 
 
@@ -473,7 +476,7 @@ def _killed_in_pass(monkeypatch, n, error=_KilledError):
     """Let the n-th pass after those of the start fail half way."""
     n = n + RASCH_PASSES
     passes = iter(range(n + 1))
-    original = sharded.ShardedFit._pass
+    original = RespondentFit.pass_
 
     def fails(self, learn_prior):
         if next(passes) == n - 1:
@@ -482,7 +485,7 @@ def _killed_in_pass(monkeypatch, n, error=_KilledError):
             raise error
         return original(self, learn_prior)
 
-    monkeypatch.setattr(sharded.ShardedFit, "_pass", fails)
+    monkeypatch.setattr(RespondentFit, "pass_", fails)
 
 
 @pytest.mark.parametrize(

@@ -351,10 +351,11 @@ class NumpyKernels:
     def update_items(self, precision, linear, task, here, items):
         groups, observed = task.groups[here], task.observed[here]
         mean, covariance, logdet = self.solve_gaussian(
-            precision + task.prior_precision[groups], linear + task.prior_linear[groups]
+            precision + task.prior_precision[groups],
+            linear + task.prior_linear[task.linear_rows(here)],
         )
         items.mean[:], items.second[:] = mean, covariance + packing.outer(mean)
-        member = (groups == np.arange(len(task.prior_linear))[:, None]) & observed
+        member = (groups == np.arange(len(task.prior_precision))[:, None]) & observed
         return member @ items.mean, member @ items.second, logdet @ observed
 
 

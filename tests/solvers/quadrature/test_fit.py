@@ -10,8 +10,8 @@ from scipy.stats import chi2
 from sklearn_mirt.diagnostics.global_fit import likelihood_ratio
 from sklearn_mirt.exceptions import NotConvergedWarning, ResponseDataWarning
 from sklearn_mirt.models.item_models import NormalPrior
-from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
-from sklearn_mirt.solvers.quadrature.model import ExactModel
+from sklearn_mirt.solvers.quadrature.fit import fit_quadrature
+from sklearn_mirt.solvers.quadrature.model import ExactModel, ExactSettings
 from sklearn_mirt.solvers.quadrature.nodes import estimate_memory
 from sklearn_mirt.solvers.quadrature.respondent_scores import (
     score_respondents,

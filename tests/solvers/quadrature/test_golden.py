@@ -13,8 +13,8 @@ import pytest
 from sklearn_mirt.diagnostics.global_fit import global_fit
 from sklearn_mirt.diagnostics.item_fit import item_fit, item_zh
 from sklearn_mirt.models.item_models import ThreePL
-from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
-from sklearn_mirt.solvers.quadrature.model import ExactModel
+from sklearn_mirt.solvers.quadrature.fit import fit_quadrature
+from sklearn_mirt.solvers.quadrature.model import ExactModel, ExactSettings
 from sklearn_mirt.solvers.quadrature.respondent_scores import (
     score_respondents,
     sum_score_table,
