@@ -9,13 +9,16 @@ nothing be loaded.
 import base64
 import hashlib
 import json
-import os
-import tempfile
 from importlib import resources
 from pathlib import Path
 
 from sklearn_mirt.audit.report.content import page_context
+from sklearn_mirt.audit.report.formats import FILTERS
 from sklearn_mirt.audit.report.payload import explorer_payload
+from sklearn_mirt.data.files.atomic import replacing
+
+# Parts of the script in the order in which they run.
+_SCRIPT = ("common", "scatter", "items", "respondents", "page")
 
 
 def build_report(audit, *, title=None, texts=None):
@@ -34,7 +37,7 @@ def build_report(audit, *, title=None, texts=None):
     html : str
     """
     environment = _environment()
-    script = _file("report.js")
+    script = _script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     context = page_context(audit, title=title)
     return environment.get_template("report.html.j2").render(
@@ -53,19 +56,12 @@ def notebook_html(audit):
 
 
 def write_report(audit, path, *, title=None, texts=None):
-    """Write the report beside its place, then move it there; return the path."""
+    """Write the report whole or not at all; return its path."""
     path = Path(path)
     html = build_report(audit, title=title, texts=texts)
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
+    with replacing(path, force=True) as scratch:
         # lone surrogates of damaged names have no UTF-8: written as question marks
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-            file.write(html)
-        os.chmod(scratch, 0o644)  # mkstemp's is private
-        os.replace(scratch, path)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
+        scratch.write_text(html, encoding="utf-8", errors="replace")
     return path
 
 
@@ -78,8 +74,6 @@ def _environment():
             "'sklearn-mirt[report]'",
             name="jinja2",
         ) from error
-    from sklearn_mirt.audit.report import formats
-
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("sklearn_mirt.audit.report"),
         autoescape=True,
@@ -87,8 +81,14 @@ def _environment():
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= formats.FILTERS
+    environment.filters |= FILTERS
     return environment
+
+
+def _script():
+    """Return the one script of the page; its parts share names, and the page none."""
+    parts = [_file(f"script/{part}.js") for part in _SCRIPT]
+    return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
 def _file(name):
