@@ -272,6 +272,7 @@ def test_an_unknown_item_has_the_prior_of_its_group(data, long):
         assert_allclose(p[0], 1 / (1 + np.exp(-m / np.sqrt(1 + np.pi * v / 8))))
 
 
+@pytest.mark.slow
 def test_an_unknown_item_keeps_the_guessing_floor_that_is_known_of_it(data, long):
     X, y = long
     who = X.iloc[0, 0]
