@@ -67,13 +67,13 @@ from .models.item_bank import ItemBank as ItemBank
 from .models.item_bank_file import load_item_bank as load_item_bank
 from .models.item_bank_file import save_item_bank as save_item_bank
 from .models.items import ItemParameters as ItemParameters
+from .selection.baseline_scorers import RawMeanScorer as RawMeanScorer
+from .selection.baseline_scorers import RidgeScorer as RidgeScorer
+from .selection.baseline_scorers import StratifiedMeanScorer as StratifiedMeanScorer
 from .selection.curves import recommend_size as recommend_size
 from .selection.curves import selection_curve as selection_curve
 from .selection.curves import summarize_curve as summarize_curve
 from .selection.full_scores import FullScoreRegressor as FullScoreRegressor
-from .selection.full_scores import RawMeanScorer as RawMeanScorer
-from .selection.full_scores import RidgeScorer as RidgeScorer
-from .selection.full_scores import StratifiedMeanScorer as StratifiedMeanScorer
 from .selection.full_scores import compare_scores as compare_scores
 from .selection.selector import InformativeItemSelector as InformativeItemSelector
 

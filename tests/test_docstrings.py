@@ -33,7 +33,7 @@ BUILT_ELSEWHERE = {
 MODULES = (
     *("models.item_bank", "datasets", "data.files.read", "data.files.write"),
     *("banks.interchange", "metrics", "metrics.splitters", "plots", "selection"),
-    "selection.full_scores",
+    *("selection.full_scores", "selection.baseline_scorers"),
 )
 
 

@@ -26,7 +26,8 @@ def object_array(values):
 
 def name_some(ids, most=5):
     """Return the first few ids as text."""
-    shown = ", ".join(repr(value) for value in ids[:most])
+    plain = [v.item() if isinstance(v, np.generic) else v for v in ids[:most]]
+    shown = ", ".join(map(repr, plain))
     return shown + (", ..." if len(ids) > most else "")
 
 

@@ -404,3 +404,31 @@ def as_responses(responses):
     if isinstance(responses, ResponseData):
         return responses
     return ResponseData.from_wide(responses)
+
+
+def read_samples(X, *, items=None, require_zeros=True, dtype=np.float32):
+    """Return a table whose rows are samples as ResponseData.
+
+    Row labels may repeat, as after resampling; the rows are then numbered.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or sparse matrix of shape (n_samples, n_items)
+    items : array-like, default=None
+        Ids of the columns; those of the table where None.
+    require_zeros : bool, default=True
+        As in :meth:`ResponseData.from_sparse`.
+    dtype : {numpy.float32, numpy.float64}, default=numpy.float32
+        As in :meth:`ResponseData.from_wide`.
+
+    Returns
+    -------
+    data : ResponseData
+    """
+    if sparse.issparse(X):
+        return ResponseData.from_sparse(X, items=items, require_zeros=require_zeros)
+    # a list has an "index" too, which holds no labels
+    labels = getattr(X, "index", None) if hasattr(X, "columns") else None
+    repeated = not getattr(labels, "is_unique", True)
+    rows = range(len(labels)) if repeated else None
+    return ResponseData.from_wide(X, respondents=rows, items=items, dtype=dtype)

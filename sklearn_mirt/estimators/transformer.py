@@ -6,7 +6,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_mirt.data.responses import ResponseData
+from sklearn_mirt.data.responses import ResponseData, read_samples
 from sklearn_mirt.data.shards.responses import ShardedResponses
 from sklearn_mirt.estimators.base import BaseMIRT, set_features
 from sklearn_mirt.estimators.callbacks import with_callbacks
@@ -443,19 +443,10 @@ def _table(estimator, X, reset):
     columns = getattr(X, "columns", None)
     if reset:
         estimator._named_items = columns is not None
-        items = columns
-    else:
-        items = estimator.items_
-        if columns is not None and estimator._named_items:
-            _refuse_other_columns(columns, items)
-    # a list has an "index" too, which is none of ours
-    index = None if columns is None else getattr(X, "index", None)
-    if index is not None and not getattr(index, "is_unique", True):
-        # rows are samples: labels may repeat, as after resampling
-        index = range(len(index))
-    if sparse.issparse(X):
-        return ResponseData.from_sparse(X, items=items, require_zeros=reset)
-    return ResponseData.from_wide(X, respondents=index, items=items)
+        return read_samples(X)
+    if columns is not None and estimator._named_items:
+        _refuse_other_columns(columns, estimator.items_)
+    return read_samples(X, items=estimator.items_, require_zeros=False)
 
 
 def _refuse_other_columns(columns, items):

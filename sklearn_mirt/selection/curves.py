@@ -15,12 +15,12 @@ from sklearn.model_selection import GroupKFold, KFold
 from threadpoolctl import threadpool_limits
 
 from sklearn_mirt.models.item_design import make_design
-from sklearn_mirt.selection.full_scores import (
-    FullScoreRegressor,
+from sklearn_mirt.selection.baseline_scorers import (
     RawMeanScorer,
     RidgeScorer,
     StratifiedMeanScorer,
 )
+from sklearn_mirt.selection.full_scores import FullScoreRegressor
 from sklearn_mirt.selection.problem import (
     SelectionProblem,
     TrainingModels,
@@ -28,7 +28,7 @@ from sklearn_mirt.selection.problem import (
 )
 from sklearn_mirt.selection.ranking import Constraints, greedy_ranking
 from sklearn_mirt.selection.strategies import RANDOM_STRATEGIES, make_strategy
-from sklearn_mirt.selection.training_answers import TrainingAnswers, as_responses
+from sklearn_mirt.selection.training_answers import TrainingAnswers, read_scores
 
 __all__ = ["recommend_size", "selection_curve", "summarize_curve"]
 
@@ -105,7 +105,7 @@ def selection_curve(
     """
     import pandas as pd
 
-    data = as_responses(X)
+    data = read_scores(X)
     design = make_design(data.items, item_groups, None, False)
     settings = _Settings(
         strategies=_named(strategies, make_strategy),

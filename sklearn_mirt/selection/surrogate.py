@@ -49,7 +49,6 @@ _MAX_RANK = 150
 _MAX_HELD_OUT = 50
 _FOLD_ITERATIONS = 40
 _MAX_FOLD_ITEMS = 8000
-_MIN_RESPONDENTS = 8
 _DEFAULT_SCALES = {"noise": 0.0, "ens": 0.5, "res": -3.0, "bench": -5.0, "rbf": -4.0}
 
 
@@ -101,7 +100,7 @@ class LinearSurrogate:
         for seen, rows in answer_patterns(answers):
             a = self.loadings[seen]
             scaled = (answers[np.ix_(rows, seen)] - self.mean[seen]) / self.noise[seen]
-            z = self._posterior(seen).solve((scaled @ a).T).T
+            z = cho_solve(self._posterior(seen), (scaled @ a).T).T
             out[rows] = self.mean + z @ self.loadings.T
         return np.clip(out, 0.0, 1.0)
 
@@ -124,7 +123,7 @@ class LinearSurrogate:
         rest = targets.copy()
         rest[seen] = 0.0
         shared = self.loadings.T @ rest
-        explained = (shared * self._posterior(seen).solve(shared)).sum(axis=0)
+        explained = (shared * cho_solve(self._posterior(seen), shared)).sum(axis=0)
         return np.sqrt(explained + self.noise @ rest**2)
 
     def _posterior(self, seen):
@@ -132,15 +131,7 @@ class LinearSurrogate:
         a = self.loadings[seen]
         precision = (a / self.noise[seen, None]).T @ a
         precision[np.diag_indices_from(precision)] += 1.0
-        return _Cholesky(cho_factor(precision, lower=True))
-
-
-@dataclass(frozen=True)
-class _Cholesky:
-    factor: tuple
-
-    def solve(self, right):
-        return cho_solve(self.factor, right)
+        return cho_factor(precision, lower=True)
 
 
 def answer_patterns(answers):

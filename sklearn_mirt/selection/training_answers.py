@@ -4,10 +4,10 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from sklearn_mirt.data.responses import ResponseData
+from sklearn_mirt.data.checks import name_some
+from sklearn_mirt.data.responses import ResponseData, read_samples
 from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.models.item_design import make_design
 
@@ -15,6 +15,7 @@ __all__ = [
     "TrainingAnswers",
     "positions_of",
     "read_answers",
+    "read_scores",
     "read_training_answers",
     "score_targets",
 ]
@@ -153,7 +154,7 @@ def read_training_answers(estimator, X, item_groups):
     ResponseDataWarning
         If items have no answers: they cannot be chosen and count in no score.
     """
-    data = as_responses(X)
+    data = read_scores(X)
     if isinstance(X, ResponseData):
         estimator.n_features_in_ = data.n_items
     else:
@@ -166,7 +167,7 @@ def read_training_answers(estimator, X, item_groups):
     if empty.any():
         warnings.warn(
             f"{empty.sum()} item(s) without any answer are left out of the choice and "
-            f"of the scores: {some(data.items[empty])}.",
+            f"of the scores: {name_some(data.items[empty])}.",
             ResponseDataWarning,
             stacklevel=3,
         )
@@ -184,7 +185,7 @@ def read_answers(estimator, X, training):
     ValueError
         If a column is not among the training items, or a score lies outside [0, 1].
     """
-    data = as_responses(X, require_zeros=False)
+    data = read_scores(X, require_zeros=False)
     if not (training.named and _has_names(X)):
         validate_data(estimator, X, reset=False, skip_check_array=True)
         return data.to_wide()[:, training.columns]
@@ -192,7 +193,7 @@ def read_answers(estimator, X, training):
     unknown = [item for item in data.items if item not in place]
     if unknown:
         raise ValueError(
-            f"Answers to {len(unknown)} unknown item(s): {some(unknown)}. The "
+            f"Answers to {len(unknown)} unknown item(s): {name_some(unknown)}. The "
             "columns must be items of the training matrix."
         )
     answers = np.full((data.n_respondents, len(place)), np.nan)
@@ -204,16 +205,11 @@ def _has_names(X):
     return isinstance(X, ResponseData) or hasattr(X, "columns")
 
 
-def as_responses(X, *, require_zeros=True):
-    """Return a table as ``ResponseData`` to the last digit; row labels may repeat."""
+def read_scores(X, *, require_zeros=True):
+    """Return a table as ``ResponseData`` that keeps fractions to the last digit."""
     if isinstance(X, ResponseData):
         return X
-    if sparse.issparse(X):
-        return ResponseData.from_sparse(X, require_zeros=require_zeros)
-    index = getattr(X, "index", None) if hasattr(X, "columns") else None
-    repeated = index is not None and not index.is_unique
-    rows = range(len(X)) if repeated else None
-    return ResponseData.from_wide(X, respondents=rows, dtype=np.float64)
+    return read_samples(X, require_zeros=require_zeros, dtype=np.float64)
 
 
 def positions_of(items, training, *, what):
@@ -236,13 +232,14 @@ def positions_of(items, training, *, what):
         where = {item: k for k, item in enumerate(training.ids)}
         unknown = [item for item in items if item not in where]
         if unknown:
-            raise ValueError(f"Unknown item(s) in {what}: {some(unknown)}.")
+            raise ValueError(f"Unknown item(s) in {what}: {name_some(unknown)}.")
         items = np.array([where[item] for item in items], dtype=int)
     items = items.astype(int).reshape(-1)
     wrong = items[(items < 0) | (items >= len(training.ids))]
     if len(wrong):
         raise ValueError(
-            f"{what} names column(s) {some(wrong)}; the matrix has {len(training.ids)}."
+            f"{what} names column(s) {name_some(wrong)}; the matrix has "
+            f"{len(training.ids)}."
         )
     if len(np.unique(items)) < len(items):
         raise ValueError(f"{what} names an item twice.")
@@ -250,12 +247,6 @@ def positions_of(items, training, *, what):
     if (places < 0).any():
         raise ValueError(
             f"{what} names item(s) without any training answer: "
-            f"{some(training.ids[items[places < 0]])}."
+            f"{name_some(training.ids[items[places < 0]])}."
         )
     return places
-
-
-def some(items, limit=5):
-    """Name the first few items."""
-    shown = ", ".join(repr(getattr(i, "item", lambda i=i: i)()) for i in items[:limit])
-    return shown + (", ..." if len(items) > limit else "")

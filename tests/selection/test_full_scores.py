@@ -10,6 +10,11 @@ from sklearn.base import clone
 
 from sklearn_mirt.selection import InformativeItemSelector
 from sklearn_mirt.selection import surrogate as surrogate_module
+from sklearn_mirt.selection.baseline_scorers import (
+    RawMeanScorer,
+    RidgeScorer,
+    StratifiedMeanScorer,
+)
 from sklearn_mirt.selection.curves import (
     recommend_size,
     selection_curve,
@@ -17,9 +22,6 @@ from sklearn_mirt.selection.curves import (
 )
 from sklearn_mirt.selection.full_scores import (
     FullScoreRegressor,
-    RawMeanScorer,
-    RidgeScorer,
-    StratifiedMeanScorer,
     compare_scores,
     wrong_order,
 )

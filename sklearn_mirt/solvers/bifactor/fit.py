@@ -28,23 +28,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sklearn_mirt.models.packing import congruence, multiplicity, outer, pack, unpack
-from sklearn_mirt.solvers.bifactor.model import (
-    BifactorModel,
-    LocalMoments,
-    jaakkola_weight,
+from sklearn_mirt.models.items import item_coordinates
+from sklearn_mirt.models.packing import (
+    congruence,
+    moments_with_one,
+    multiplicity,
+    outer,
+    pack,
+    unpack,
 )
-from sklearn_mirt.solvers.kernels.cpu import CpuKernels
+from sklearn_mirt.solvers.bifactor.model import BifactorModel, ability_posterior
+from sklearn_mirt.solvers.kernels import get_kernels
 from sklearn_mirt.solvers.kernels.gaussian_solves import solve_gaussian
 
-__all__ = ["BifactorModel", "fit_bifactor", "jaakkola_weight"]
+__all__ = ["fit_bifactor"]
 
 _SPECIFIC_VARIANCE = 0.3
 _INTERCEPT_VARIANCE = 4.0
 _START_VARIANCE = 0.05
 _JITTER = 1e-4
 _MIN_DISPERSION = 0.05
-_KERNELS = CpuKernels()
 
 
 @dataclass(eq=False)
@@ -61,33 +64,45 @@ class _Block:
     covariances: np.ndarray
     prior_mean: np.ndarray
     prior_covariance: np.ndarray
+    kernels: object
 
-    def sweep(self, local):
+    def contribution(self, mean, covariance):
         """Update the items, then return what the abilities need from them.
 
         Items are taken in tiles whose cells stay in the cache.
 
+        Parameters
+        ----------
+        mean : ndarray of shape (n_respondents, n_latent)
+        covariance : ndarray of shape (n_respondents, n_latent, n_latent)
+
         Returns
         -------
-        precision : ndarray of shape (n_respondents, K, K)
-            sum_j w_ij E[beta_j beta_j'].
-        shift : ndarray of shape (n_respondents, K)
-            sum_j (x_ij - 1/2) E[beta_j].
+        columns : ndarray of int of shape (k,)
+            Positions of the abilities that the items load on.
+        precision : ndarray of shape (n_respondents, k, k)
+            sum_j w_ij E[a_j a_j'], with a_j the slopes.
+        shift : ndarray of shape (n_respondents, k)
+            sum_j (x_ij - 1/2) E[a_j] - w_ij E[a_j d_j].
         """
-        packed = pack(local.moment)
+        columns = self.columns
+        local = covariance[:, columns[:, None], columns]
+        t, packed = moments_with_one(mean[:, columns], pack(local))
+        t = np.ascontiguousarray(t)  # a product's last digit depends on the layout
         prior_precision = np.linalg.inv(self.prior_covariance)
         prior = pack(prior_precision), prior_precision @ self.prior_mean
         precision = np.zeros(packed.shape)
-        step = max(1, _KERNELS.block_cells // len(packed))
+        step = max(1, self.kernels.block_cells // len(packed))
         for start in range(0, len(self.beta), step):
             tile = slice(start, start + step)
             w = self._weights(tile, packed)
-            linear = self.residual[tile] @ local.mean + prior[1]
+            linear = self.residual[tile] @ t + prior[1]
             self.beta[tile], self.covariances[tile], _ = solve_gaussian(
                 w @ packed + prior[0], linear
             )
             precision += self._weights(tile, packed).T @ self.moments(tile)
-        return unpack(precision), self.residual.T @ self.beta
+        precision, shift = unpack(precision), self.residual.T @ self.beta
+        return columns, precision[:, :-1, :-1], shift[:, :-1] - precision[:, :-1, -1]
 
     def moments(self, tile=slice(None)):
         """Packed second moments E[beta beta']."""
@@ -96,7 +111,7 @@ class _Block:
     def _weights(self, tile, packed):
         """Bound curvatures of the cells of some items, 0 where there is no answer."""
         square = (self.moments(tile) * multiplicity(self.beta.shape[1])) @ packed.T
-        _KERNELS.cell_terms(square, self.scores[tile], None, with_bound=False)
+        self.kernels.cell_terms(square, self.scores[tile], None, with_bound=False)
         return square
 
     def transform(self, matrix):
@@ -132,7 +147,7 @@ def _make_blocks(responses, groups, model):
     prior[-1, -1] = _INTERCEPT_VARIANCE
     if model.specific:
         prior[-2, -2] = _SPECIFIC_VARIANCE
-    blocks = []
+    blocks, kernels = [], get_kernels()
     for g in range(model.n_groups):
         x = np.ascontiguousarray(responses[:, groups == g].T)
         seen = ~np.isnan(x)
@@ -145,23 +160,16 @@ def _make_blocks(responses, groups, model):
                 covariances=np.tile(pack(0.5 * np.eye(size)), (len(x), 1)),
                 prior_mean=np.zeros(size),
                 prior_covariance=prior.copy(),
+                kernels=kernels,
             )
         )
     return blocks
 
 
 def _update_abilities(blocks, mean, covariance):
-    """Sweep the items of every block, then update all abilities."""
-    n, f = mean.shape
-    precision = np.tile(np.eye(f), (n, 1, 1))
-    shift = np.zeros((n, f))
-    for block in blocks:
-        columns = block.columns
-        h, linear = block.sweep(LocalMoments.of(mean, covariance, columns))
-        precision[:, columns[:, None], columns] += h[:, :-1, :-1]
-        shift[:, columns] += linear[:, :-1] - h[:, :-1, -1]
-    covariance = np.linalg.inv(precision)
-    return np.einsum("npq,nq->np", covariance, shift), covariance
+    """Update the items of every block, then all abilities."""
+    contributions = (block.contribution(mean, covariance) for block in blocks)
+    return ability_posterior(contributions, *mean.shape)
 
 
 def _standardise(blocks, mean, covariance, n_dims):
@@ -182,12 +190,8 @@ def _standardise(blocks, mean, covariance, n_dims):
         factor[s, local] = np.linalg.cholesky(total[np.ix_(local, local)])[-1]
     inverse = np.linalg.inv(factor)
     for block in blocks:
-        size = block.beta.shape[1]
-        matrix = np.zeros((size, size))
-        matrix[:-1, :-1] = factor[np.ix_(block.columns, block.columns)].T
-        matrix[-1, :-1] = centre[block.columns]
-        matrix[-1, -1] = 1.0
-        block.transform(matrix)
+        local = np.ix_(block.columns, block.columns)
+        block.transform(item_coordinates(factor[local], centre[block.columns]))
     return (mean - centre) @ inverse.T, inverse @ covariance @ inverse.T
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["BifactorModel", "LocalMoments", "jaakkola_weight", "second_moment"]
+__all__ = ["BifactorModel", "ability_posterior", "jaakkola_weight"]
 
 
 def jaakkola_weight(square):
@@ -18,9 +18,40 @@ def jaakkola_weight(square):
     return (1.0 - decay) / ((1.0 + decay) * (2.0 * c))
 
 
-def second_moment(mean, covariance):
-    """Second moments E[v v'] of (n, K) Gaussian vectors."""
-    return covariance + mean[:, :, None] * mean[:, None, :]
+def ability_posterior(contributions, n_respondents, n_latent):
+    """Return means and covariances of the abilities, prior N(0, I).
+
+    Parameters
+    ----------
+    contributions : iterable of tuple
+        Of each group: its abilities' positions, and the precision (n_respondents, k, k)
+        and shift (n_respondents, k) that its answers give them.
+    n_respondents, n_latent : int
+
+    Returns
+    -------
+    mean : ndarray of shape (n_respondents, n_latent)
+    covariance : ndarray of shape (n_respondents, n_latent, n_latent)
+    """
+    precision = np.tile(np.eye(n_latent), (n_respondents, 1, 1))
+    shift = np.zeros((n_respondents, n_latent))
+    for columns, information, linear in contributions:
+        precision[:, columns[:, None], columns] += information
+        shift[:, columns] += linear
+    covariance = np.linalg.inv(precision)
+    return np.einsum("npq,nq->np", covariance, shift), covariance
+
+
+def _with_one(abilities):
+    """Local vectors t = (theta, s_g, 1), one row per respondent."""
+    local = np.ones((len(abilities), abilities.shape[1] + 1))
+    local[:, :-1] = abilities
+    return local
+
+
+def _products(vectors):
+    """Products v v' of each row, (n, K) to (n, K K)."""
+    return (vectors[:, :, None] * vectors[:, None, :]).reshape(len(vectors), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,18 +142,12 @@ class BifactorModel:
         """
         out = np.empty((len(mean), len(self.beta)))
         for g in range(self.n_groups):
-            items = self.items(g)
-            local = LocalMoments.of(mean, covariance, self.columns(g))
-            slopes = self.beta[items, :-1]
-            k = slopes.shape[1]
-            logit = local.mean @ self.beta[items].T
-            outer = (local.mean[:, :, None] * local.mean[:, None, :]).reshape(
-                len(mean), -1
-            )
-            v = outer @ self.covariances[items].reshape(len(items), -1).T
-            second = (slopes[:, :, None] * slopes[:, None, :]).reshape(len(items), -1)
-            v += local.covariance[:, :k, :k].reshape(len(mean), -1) @ second.T
-            out[:, items] = _sigmoid(logit / np.sqrt(1.0 + np.pi * v / 8.0))
+            items, columns = self.items(g), self.columns(g)
+            beta, t = self.beta[items], _with_one(mean[:, columns])
+            local = covariance[:, columns[:, None], columns].reshape(len(mean), -1)
+            v = _products(t) @ self.covariances[items].reshape(len(items), -1).T
+            v += local @ _products(beta[:, :-1]).T
+            out[:, items] = _sigmoid(t @ beta.T / np.sqrt(1.0 + np.pi * v / 8.0))
         return out
 
     def fold_in(self, answers, *, max_iter=25, tol=1e-3):
@@ -156,8 +181,11 @@ class BifactorModel:
         ]
         active = np.arange(len(answers))
         for _ in range(max_iter):
-            new, covariance[active] = _fold_step(
-                parts, active, mean[active], covariance[active]
+            before = active, mean[active], covariance[active]
+            new, covariance[active] = ability_posterior(
+                (part.contribution(*before) for part in parts),
+                len(active),
+                self.n_latent,
             )
             change = np.abs(new - mean[active]).max(axis=1, initial=0.0)
             mean[active] = new
@@ -169,29 +197,6 @@ class BifactorModel:
 
 def _sigmoid(x):
     return 0.5 * (1.0 + np.tanh(0.5 * x))
-
-
-@dataclass(frozen=True, eq=False)
-class LocalMoments:
-    """Moments of the local vectors t = (theta, s_g, 1) of one group."""
-
-    mean: np.ndarray
-    covariance: np.ndarray
-
-    @classmethod
-    def of(cls, mean, covariance, columns):
-        """Take ``columns`` of the abilities' posterior."""
-        k = len(columns) + 1
-        local = np.ones((len(mean), k))
-        local[:, :-1] = mean[:, columns]
-        cov = np.zeros((len(mean), k, k))
-        cov[:, :-1, :-1] = covariance[:, columns[:, None], columns]
-        return cls(local, cov)
-
-    @property
-    def moment(self):
-        """Second moments E[t t']."""
-        return second_moment(self.mean, self.covariance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,38 +220,24 @@ class _FoldPart:
         return cls(
             model.columns(group),
             beta,
-            (slopes[:, :, None] * slopes[:, None, :]).reshape(len(items), -1),
+            _products(slopes),
             model.covariances[items].reshape(len(items), -1),
             None if seen.all() else seen,
             np.where(seen, y - 0.5, 0.0),
             model.dispersion,
         )
 
-    def update(self, rows, mean, covariance):
-        """Precision and shift of the local abilities from the answers of ``rows``."""
+    def contribution(self, rows, mean, covariance):
+        """Return what the answers of ``rows`` say; see ``ability_posterior``."""
         n, k = len(rows), len(self.columns)
-        t = np.ones((n, k + 1))
-        t[:, :-1] = mean[:, self.columns]
+        t = _with_one(mean[:, self.columns])
         local = covariance[:, self.columns[:, None], self.columns].reshape(n, -1)
-        u = (t[:, :, None] * t[:, None, :]).reshape(n, -1) @ self.uncertainty.T
+        u = _products(t) @ self.uncertainty.T
         w = jaakkola_weight((t @ self.beta.T) ** 2 + local @ self.second.T)
         shrink = 1.0 / (self.dispersion + w * u)
         weight = w * shrink
         if self.seen is not None:
             weight *= self.seen[rows]
         working = self.residual[rows] * shrink - weight * self.beta[:, -1]
-        return (weight @ self.second).reshape(n, k, k), working @ self.beta[:, :-1]
-
-
-def _fold_step(parts, rows, mean, covariance):
-    """One update of the abilities given fixed items (see ``BifactorModel.fold_in``)."""
-    n, f = mean.shape
-    precision = np.tile(np.eye(f), (n, 1, 1))
-    shift = np.zeros((n, f))
-    for part in parts:
-        columns = part.columns
-        h, linear = part.update(rows, mean, covariance)
-        precision[:, columns[:, None], columns] += h
-        shift[:, columns] += linear
-    covariance = np.linalg.inv(precision)
-    return np.einsum("npq,nq->np", covariance, shift), covariance
+        precision = (weight @ self.second).reshape(n, k, k)
+        return self.columns, precision, working @ self.beta[:, :-1]
