@@ -48,30 +48,31 @@ def run(names):
 
 
 def differences(ours, theirs):
-    """Return one line for each key that differs or is missing on one side."""
+    """Return one line for each key of theirs that differs or is missing here."""
     lines = []
-    for key in sorted(ours.keys() | theirs.keys()):
+    for key in sorted(theirs):
         if key not in ours:
-            lines.append(f"missing here: {key}")
-        elif key not in theirs:
-            lines.append(f"missing there: {key}")
+            lines.append(f"missing: {key}")
         elif ours[key] != theirs[key]:
             lines.append(f"differs: {key}\n  there {theirs[key]}\n  here  {ours[key]}")
     return lines
 
 
 def compare(found, path, names):
-    """Print how the fingerprints differ from those of a file; return the status."""
+    """Print how the fingerprints differ from those of a file; return the status.
+
+    Results that only this side has, such as a new attribute, are counted alone.
+    """
     theirs = json.loads(path.read_text(encoding="utf-8"))
     chosen = tuple(f"{name}: " for name in names)
     theirs = {key: text for key, text in theirs.items() if key.startswith(chosen)}
     lines = differences(found, theirs)
     print("\n".join(lines))
-    if lines:
-        print(f"{len(lines)} of {len(found.keys() | theirs.keys())} differ from {path}")
-        return 1
-    print(f"all {len(found)} are equal to those of {path}")
-    return 0
+    print(
+        f"{len(theirs) - len(lines)} of {len(theirs)} results are equal to those of "
+        f"{path}, {len(lines)} are not; {len(found.keys() - theirs.keys())} are new"
+    )
+    return 1 if lines else 0
 
 
 def main():

@@ -139,7 +139,7 @@ def _estimators():
         "3pl": MIRTTransformer(1, item_model="3pl"),
         "floor": MIRTTransformer(1, guessing=0.15, **solver),
         "confirmatory": MIRTTransformer(2, q_matrix=HALVES),
-        "uncorrelated": MIRTTransformer(2, q_matrix=HALVES, rotation=None),
+        "uncorrelated": MIRTTransformer(2, q_matrix=HALVES, **UNCORRELATED),
     }
     for label, model in models.items():
         for key, value in _estimator(model, sat12):
