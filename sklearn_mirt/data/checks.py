@@ -25,9 +25,19 @@ def object_array(values):
 
 
 def name_some(ids, most=5):
-    """Return the first few ids as text."""
-    shown = ", ".join(repr(value) for value in ids[:most])
-    return shown + (", ..." if len(ids) > most else "")
+    """Return the first few ids for a message, and how many more there are."""
+    ids = list(ids)
+    shown = ", ".join(map(short_repr, ids[:most]))
+    more = len(ids) - most
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def short_repr(value, width=60):
+    """Return the representation of an id, of a long text only its beginning."""
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, str) and len(value) > width:
+        value = value[: width - 3] + "..."
+    return repr(value)
 
 
 def unique_ids(ids, n, kind):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sklearn_mirt.data.checks import name_some, short_repr
 from sklearn_mirt.data.files.streams import FileFormatError, read_all
 
 # What stands for "no answer" in a column of numbers; ids are never read as missing.
@@ -70,7 +71,7 @@ class Table(ABC):
         if name not in self.names:
             raise FileFormatError(
                 f"{self.path}: there is no column {name!r}; the columns are "
-                f"{listing(self.names)}"
+                f"{name_some(self.names)}"
             )
         return self.names.index(name)
 
@@ -129,7 +130,7 @@ def read_table(path) -> Table:
         raise FileFormatError(f"{path}: there is a header but no row of data")
     if len(table.names) < 2:
         raise FileFormatError(
-            f"{path}: there is only one column, {_short(table.names[0])}; columns are "
+            f"{path}: there is only one column, {short_repr(table.names[0])}; columns are "
             "separated by a comma, a semicolon or a tab"
         )
     return table
@@ -149,23 +150,13 @@ def to_number(text: str) -> float | None:
         return None
 
 
-def listing(values, limit: int = 4) -> str:
-    """Return the first few values for a message, and how many more there are."""
-    values = list(values)
-    shown = ", ".join(_short(value) for value in values[:limit])
-    more = len(values) - limit
-    return f"{shown} and {more} more" if more > 0 else shown
-
-
-def _short(text: str, width: int = 60) -> str:
-    return repr(text if len(text) <= width else text[: width - 3] + "...")
-
-
 def _check_names(path: Path, names: list[str]) -> None:
     seen: set[str] = set()
     for position, name in enumerate(names):
         if name in seen:
-            raise FileFormatError(f"{path}: two columns have the name {_short(name)}")
+            raise FileFormatError(
+                f"{path}: two columns have the name {short_repr(name)}"
+            )
         if position and not name.strip():
             raise FileFormatError(f"{path}: column {position + 1} has no name")
         seen.add(name)
@@ -220,7 +211,7 @@ class _TextTable(Table):
             wrong = error.args[0]
         name = self.names[columns[fields.index(wrong)]]
         raise FileFormatError(
-            f"{self.path}, {self.place(row)}, column {name!r}: {_short(wrong)} is not "
+            f"{self.path}, {self.place(row)}, column {name!r}: {short_repr(wrong)} is not "
             f"a number{hint}"
         )
 
@@ -390,7 +381,7 @@ class _FrameTable(Table):
                 if number is None:
                     raise FileFormatError(
                         f"{self.path}, {self.place(row)}, column "
-                        f"{self.names[column]!r}: {_short(text)} is not a number{hint}"
+                        f"{self.names[column]!r}: {short_repr(text)} is not a number{hint}"
                     )
                 out[row, k] = number
         return out

@@ -8,16 +8,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from sklearn_mirt.data.checks import name_some
 from sklearn_mirt.exceptions import ResponseDataWarning
 
 _NAMED = 5
-
-
-def name_some(ids) -> str:
-    """Return the first few ids as text."""
-    ids = list(ids)
-    text = ", ".join(repr(i) for i in ids[:_NAMED])
-    return text + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
 
 
 def recode_categories(responses: np.ndarray, models, items):

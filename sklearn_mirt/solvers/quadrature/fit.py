@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sklearn_mirt.data.checks import name_some
 from sklearn_mirt.exceptions import NotConvergedWarning, ResponseDataWarning
 from sklearn_mirt.solvers.kernels import get_kernels
 from sklearn_mirt.solvers.quadrature import checks, nodes
@@ -198,7 +199,7 @@ def _restrain(problem, fit, callback):
             warnings.simplefilter("ignore", ResponseDataWarning)
             fit = problem.best_fit(callback)
     if problem.model.held:
-        names = checks.name_some(fit.items[sorted(problem.model.held)])
+        names = name_some(fit.items[sorted(problem.model.held)])
         warnings.warn(
             f"The slopes of items {names} grow without bound: their answers are "
             "(nearly) perfectly ordered by ability and the likelihood has no maximum. "

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import logit
 
+from sklearn_mirt.data.checks import name_some
 from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.models.item_models import (
     FourPL,
@@ -149,7 +150,7 @@ def prepare(model: ExactModel, responses, items) -> PreparedModel:
 def _warn_single(single) -> None:
     if single:
         warnings.warn(
-            f"Items {checks.name_some(single)} have only one observed answer: no "
+            f"Items {name_some(single)} have only one observed answer: no "
             "finite maximum likelihood estimate exists. They are held by weak "
             f"normal priors (slopes sd {_ALIKE[0].sd:g}, intercept sd "
             f"{_ALIKE[1].sd:g}).",
