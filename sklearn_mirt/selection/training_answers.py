@@ -243,7 +243,8 @@ def positions_of(items, training, *, what):
     wrong = items[(items < 0) | (items >= len(training.ids))]
     if len(wrong):
         raise ValueError(
-            f"{what} names column(s) {name_some(wrong)}; the matrix has {len(training.ids)}."
+            f"{what} names column(s) {name_some(wrong)}; the matrix has "
+            f"{len(training.ids)}."
         )
     if len(np.unique(items)) < len(items):
         raise ValueError(f"{what} names an item twice.")
