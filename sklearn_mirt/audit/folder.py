@@ -1,11 +1,10 @@
 """Writes the tables and pictures of an audit into one folder, all or nothing."""
 
 import json
-import os
-import shutil
-import tempfile
 import warnings
 from pathlib import Path
+
+from sklearn_mirt.data.files.atomic import moved_into
 
 
 def refuse_overwriting(folder: Path, force: bool) -> None:
@@ -40,21 +39,13 @@ def write_audit(
     -------
     names : list of str
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
+    with moved_into(folder) as scratch:
         audit.to_csv(scratch, guard_formulas=guard_formulas)
         _write_text(scratch / "findings.txt", "".join(f"{f}\n" for f in audit.findings))
         _write_text(scratch / "about.json", json.dumps(about, indent=2) + "\n")
         _write_pictures(audit, scratch)
         _write_report(audit, scratch)
-        folder.mkdir(exist_ok=True)
-        names = sorted(path.name for path in scratch.iterdir())
-        for name in names:
-            os.replace(scratch / name, folder / name)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return names
+        return sorted(path.name for path in scratch.iterdir())
 
 
 def _write_text(path: Path, text: str) -> None:

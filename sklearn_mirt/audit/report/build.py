@@ -9,13 +9,12 @@ nothing be loaded.
 import base64
 import hashlib
 import json
-import os
-import tempfile
 from importlib import resources
 from pathlib import Path
 
 from sklearn_mirt.audit.report.content import page_context
 from sklearn_mirt.audit.report.payload import explorer_payload
+from sklearn_mirt.data.files.atomic import replacing
 
 
 def build_report(audit, *, title=None, texts=None):
@@ -56,16 +55,9 @@ def write_report(audit, path, *, title=None, texts=None):
     """Write the report beside its place, then move it there; return the path."""
     path = Path(path)
     html = build_report(audit, title=title, texts=texts)
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
+    with replacing(path, force=True) as scratch:
         # lone surrogates of damaged names have no UTF-8: written as question marks
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-            file.write(html)
-        os.chmod(scratch, 0o644)  # mkstemp's is private
-        os.replace(scratch, path)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
+        scratch.write_text(html, encoding="utf-8", errors="replace")
     return path
 
 

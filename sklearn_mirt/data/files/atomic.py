@@ -81,12 +81,34 @@ def whole_folder(path: Path):
     """
     if path.exists():
         raise FileExistsError(f"{path} is there already; give another folder")
+    with _scratch_folder(path) as scratch:
+        yield scratch
+        os.rename(scratch, path)
+
+
+@contextmanager
+def moved_into(folder: Path):
+    """Yield a scratch folder whose files move into `folder` if the body succeeds.
+
+    Parameters
+    ----------
+    folder : Path
+        Made, with its parents, if it does not exist; its other files stay.
+    """
+    with _scratch_folder(folder) as scratch:
+        yield scratch
+        folder.mkdir(exist_ok=True)
+        for path in sorted(scratch.iterdir()):
+            os.replace(path, folder / path.name)
+
+
+@contextmanager
+def _scratch_folder(path: Path):
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.parent / f".{path.name}-{secrets.token_hex(8)}"
     scratch.mkdir()
     try:
         yield scratch
-        os.rename(scratch, path)
     finally:
         _remove_folder(scratch)
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from sklearn_mirt.data.files.atomic import replacing
+from sklearn_mirt.data.files.atomic import moved_into, replacing
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
@@ -32,3 +32,20 @@ def _write_some(folder, k):
     for n in range(25):
         with replacing(folder / f"{k}-{n}.txt", force=False) as scratch:
             scratch.write_text("x")
+
+
+def test_files_move_into_a_folder_together_or_not_at_all(tmp_path):
+    folder = tmp_path / "new" / "folder"
+    with moved_into(folder) as scratch:
+        (scratch / "a.txt").write_text("1")
+    (folder / "mine.txt").write_text("x")
+    with moved_into(folder) as scratch:
+        (scratch / "a.txt").write_text("2")
+    with pytest.raises(ZeroDivisionError), moved_into(folder) as scratch:
+        (scratch / "a.txt").write_text("3")
+        _ = 1 / 0
+    assert {p.name: p.read_text() for p in folder.iterdir()} == {
+        "a.txt": "2",
+        "mine.txt": "x",
+    }
+    assert [p.name for p in folder.parent.iterdir()] == ["folder"]
