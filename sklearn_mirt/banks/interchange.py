@@ -19,12 +19,12 @@ import numpy as np
 
 from sklearn_mirt.data.checks import name_some
 from sklearn_mirt.data.files.atomic import replacing
-from sklearn_mirt.data.files.spreadsheets import csv_text
 from sklearn_mirt.data.files.tables import (
     FileFormatError,
     read_table,
     to_number,
 )
+from sklearn_mirt.data.files.write import csv_text
 from sklearn_mirt.models.item_bank import ItemBank
 from sklearn_mirt.models.items import ItemParameters
 

@@ -73,7 +73,7 @@ def select(
         import pandas as pd
 
         from sklearn_mirt import InformativeItemSelector
-        from sklearn_mirt.data.files.write import write_item_list
+        from sklearn_mirt.selection.item_lists import write_item_list
 
         loaded, table = source.read()
         groups = source.groups(table)
