@@ -155,7 +155,7 @@ def read_responses(
     `prompt_id`, `doc_id`, `instance_id`; `score`, `correct`, `is_correct`, `response`,
     `answer`; for the number of answers behind a score `weight`, `n_answers`.
 
-    Logs are read line by line: memory grows with the number of answers (40 bytes
+    Logs are read line by line: memory grows with the number of answers (48 bytes
     each), not with the size of the files.
     """
     if layout not in LAYOUTS:
@@ -167,15 +167,81 @@ def read_responses(
     paths = [Path(p) for p in ([path] if isinstance(path, str | os.PathLike) else path)]
     if not paths:
         raise ValueError("no file is given")
-    kind = _kind_of_log(paths) if layout == "auto" else layout
-    if kind in _LOGS:
+    program = _kind_of_log(paths) if layout == "auto" else layout
+    if program in _LOGS:
         wanted = None if tasks is None else frozenset(tasks)
         counted = ByteProgress(progress, _size(paths))
         options = ReadOptions(metric, filter, wanted, errors, counted)
-        return _read_logs(paths, kind, options, items, aggregate)
-    given = GivenColumns(respondent, item, score)
-    loaded = [_read_table(p, layout, given, items, aggregate) for p in paths]
+        return read_logs(paths, program, options, items=items, aggregate=aggregate)
+    columns = GivenColumns(respondent, item, score)
+    return read_table_responses(
+        paths, layout, columns, items=items, aggregate=aggregate
+    )
+
+
+def read_table_responses(
+    paths, layout, columns, *, items=None, aggregate=None
+) -> LoadedResponses:
+    """Read scores from tables.
+
+    Parameters
+    ----------
+    paths : list of Path
+    layout : str
+        A layout of tables, or "auto".
+    columns : GivenColumns
+    items, aggregate
+        As in :func:`read_responses`.
+
+    Returns
+    -------
+    loaded : LoadedResponses
+        Of several tables, which are joined by id, ids are sorted.
+    """
+    loaded = [_read_table(path, layout, columns, items, aggregate) for path in paths]
     return loaded[0] if len(loaded) == 1 else _together(loaded, aggregate)
+
+
+def read_logs(
+    paths, program, options, *, items=None, aggregate=None
+) -> LoadedResponses:
+    """Read scores from logs of one evaluation program.
+
+    Parameters
+    ----------
+    paths : list of Path
+        Files, or folders that are searched at any depth.
+    program : str
+        A layout of logs.
+    options : ReadOptions
+    items, aggregate
+        As in :func:`read_responses`.
+
+    Returns
+    -------
+    loaded : LoadedResponses
+    """
+    for path in paths:
+        if not path.exists():
+            raise FileFormatError(f"{path}: there is no such file")
+    log = AnswerLog(options.errors)
+    _LOGS[program].read(paths, options, log)
+    mixtures = log.warn_of_mixtures(stacklevel=4)
+    data = log.to_data(aggregate)
+    notes = [*log.notes, *mixtures]
+    if log.n_errors:
+        notes.append(
+            f"{log.n_errors} answers without a score count as {options.errors}"
+        )
+    return LoadedResponses(
+        data,
+        program,
+        paths[0],
+        tuple(notes + match(paths[0], data.items, items)),
+        log.item_table().loc[data.items],
+        log.provenance_table(),
+        log.n_errors,
+    )
 
 
 def _kind_of_log(paths: list[Path]) -> str | None:
@@ -207,30 +273,6 @@ def _size(paths: list[Path]) -> int:
         if folder.is_dir():
             files += find_files(folder, lambda name: True)
     return sum(p.stat().st_size for p in files if p.is_file())
-
-
-def _read_logs(paths, kind, options, items, aggregate) -> LoadedResponses:
-    for path in paths:
-        if not path.exists():
-            raise FileFormatError(f"{path}: there is no such file")
-    log = AnswerLog(options.errors)
-    _LOGS[kind].read(paths, options, log)
-    mixtures = log.warn_of_mixtures(stacklevel=4)
-    data = log.to_data(aggregate)
-    notes = [*log.notes, *mixtures]
-    if log.n_errors:
-        notes.append(
-            f"{log.n_errors} answers without a score count as {options.errors}"
-        )
-    return LoadedResponses(
-        data,
-        kind,
-        paths[0],
-        tuple(notes + match(paths[0], data.items, items)),
-        log.item_table().loc[data.items],
-        log.provenance_table(),
-        log.n_errors,
-    )
 
 
 def _read_table(path, layout, given, items, aggregate) -> LoadedResponses:
