@@ -113,8 +113,12 @@ class ResponseData:
         respondents = unique_ids(respondents, shape[0], "respondent")
         items = unique_ids(items, shape[1], "item")
         refuse_empty(shape)
-        scores = dense_scores(X, respondents, items, dtype)
-        weights = dense_weights(weights, scores, respondents, items)
+
+        def name(i, j):
+            return f"respondent {respondents[i]!r}, item {items[j]!r}"
+
+        scores = dense_scores(X, name, dtype)
+        weights = dense_weights(weights, scores, respondents, items, name)
         return cls(DenseCells(scores, weights), respondents, items)
 
     @classmethod

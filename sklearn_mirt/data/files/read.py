@@ -28,6 +28,7 @@ from sklearn_mirt.data.files.logs import helm, inspect_logs, lm_eval, opencompas
 from sklearn_mirt.data.files.logs.answer_log import ERRORS, AnswerLog, ReadOptions
 from sklearn_mirt.data.files.streams import ByteProgress, find_files
 from sklearn_mirt.data.files.tables import FileFormatError, Table, read_table, to_number
+from sklearn_mirt.data.files.write import long_frame
 from sklearn_mirt.data.responses import ResponseData
 
 if TYPE_CHECKING:
@@ -286,37 +287,19 @@ def _read_table(path, layout, given, items, aggregate) -> LoadedResponses:
 
 def _together(parts: list[LoadedResponses], aggregate) -> LoadedResponses:
     """Return the answers of several tables as one; ids are sorted."""
-    columns: tuple[list, ...] = ([], [], [], [])
-    for part in parts:
-        data = part.data
-        item, respondent, scores, weights = data.cells()
-        weights = np.ones(len(scores)) if weights is None else weights
-        # one missing cell each, so that who has no answers is not lost
-        for ids, values in zip(columns, _cells(data, item, respondent), strict=False):
-            ids.append(values)
-        gap = data.n_items + data.n_respondents
-        columns[2].append(np.concatenate([scores, np.full(gap, np.nan)]))
-        columns[3].append(np.concatenate([weights, np.ones(gap)]))
-    respondents, item_ids, scores, weights = map(np.concatenate, columns)
+    import pandas as pd
+
+    frame = pd.concat([long_frame(part.data, weights=True) for part in parts])
     data = ResponseData.from_long(
-        respondents,
-        item_ids,
-        scores,
-        weights=None if (weights == 1).all() else weights,
+        frame["respondent"],
+        frame["item_id"],
+        frame["score"],
+        weights=None if (frame["weight"] == 1).all() else frame["weight"],
         aggregate=aggregate,
     )
     layouts = list(dict.fromkeys(part.layout for part in parts))
     notes = [f"{part.path}: {note}" for part in parts for note in part.notes]
     return LoadedResponses(data, " and ".join(layouts), parts[0].path, tuple(notes))
-
-
-def _cells(data, item, respondent):
-    some = np.zeros(data.n_items, dtype=int), np.zeros(data.n_respondents, dtype=int)
-    every = np.arange(data.n_items), np.arange(data.n_respondents)
-    return (
-        data.respondents[np.concatenate([respondent, some[0], every[1]])],
-        data.items[np.concatenate([item, every[0], some[1]])],
-    )
 
 
 def read_items(path, *, labels=LABEL_COLUMNS) -> pd.DataFrame:

@@ -117,29 +117,45 @@ def _frame(data, layout):
         frame = pd.DataFrame(data.to_wide().T, columns=respondents)
         frame.insert(0, _free("item_id", respondents), items)
         return frame
-    item, respondent, scores, weights = data.cells()
+    return long_frame(data)
+
+
+def long_frame(data, *, weights=False):
+    """Return one row per answer, and one without score for each id without answers.
+
+    Parameters
+    ----------
+    data : ResponseData
+    weights : bool, default=False
+        Whether there is a column `weight` even where all weights are 1.
+
+    Returns
+    -------
+    frame : DataFrame
+        respondent, item_id (text), score and, where there are any, weight.
+    """
+    import pandas as pd
+
+    respondents = np.array([str(name) for name in data.respondents], dtype=object)
+    items = np.array([str(name) for name in data.items], dtype=object)
+    item, respondent, scores, weight = data.cells()
+    weight = np.ones(len(scores)) if weight is None and weights else weight
     frame = pd.DataFrame(
         {
-            "respondent": np.array(respondents, dtype=object)[respondent],
-            "item_id": np.array(items, dtype=object)[item],
+            "respondent": respondents[respondent],
+            "item_id": items[item],
             "score": scores.astype(float),
         }
     )
-    if weights is not None:
-        frame["weight"] = weights.astype(float)
-    return pd.concat([frame, _silent(data, respondents, items, frame)])
-
-
-def _silent(data, respondents, items, frame):
-    """Return rows without a score that name who has no answers, to keep the ids."""
-    import pandas as pd
-
-    weight = data.sums()[0]
-    rows = [(respondents[0], items[j]) for j in np.flatnonzero(weight[0] == 0)]
-    rows += [(respondents[i], items[0]) for i in np.flatnonzero(weight[1] == 0)]
+    if weight is not None:
+        frame["weight"] = weight.astype(float)
+    weight_of = data.sums()[0]
+    rows = [(respondents[0], items[j]) for j in np.flatnonzero(weight_of[0] == 0)]
+    rows += [(respondents[i], items[0]) for i in np.flatnonzero(weight_of[1] == 0)]
     rows = list(dict.fromkeys(rows))
     silent = pd.DataFrame(rows, columns=["respondent", "item_id"], dtype=object)
-    return silent.assign(score=np.nan, weight=1.0)[list(frame.columns)]
+    silent = silent.assign(score=np.nan, weight=1.0)
+    return pd.concat([frame, silent[list(frame.columns)]])
 
 
 def _free(name, taken) -> str:
