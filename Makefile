@@ -20,7 +20,7 @@ WORKERS ?= 2
 PYTEST_ARGS ?=
 OLDEST ?= .venv-oldest
 # what touches the interfaces of numpy, scipy, scikit-learn, numba and pandas
-OLDEST_TESTS = tests/data/test_responses.py tests/data/files/test_read.py tests/models/test_item_bank.py tests/test_tools.py tests/test_properties.py \
+OLDEST_TESTS = tests/data/test_responses.py tests/data/files/test_read.py tests/models/test_item_bank.py tests/estimators/test_model_selection.py tests/estimators/test_output_containers.py tests/estimators/test_pickling.py tests/test_properties.py \
 	tests/estimators/test_classifier.py tests/estimators/test_transformer.py tests/estimators/test_sklearn_checks.py tests/selection/test_selection_checks.py
 # One thread per process: the tests already run in several processes.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
@@ -56,10 +56,10 @@ nightly: $(VENV)/.installed-test
 # Compiled code is not measured: the kernels run in Python, on what is small enough.
 KERNEL_TESTS = tests/solvers/kernels/test_kernels.py tests/solvers/kernels/test_backends_agree.py tests/estimators/test_baselines.py \
 	tests/solvers/quadrature/test_likelihood.py tests/data/shards/test_shards.py::test_a_shard_may_be_swept_in_blocks
-COVERED_TESTS = tests/solvers/kernels/test_kernels.py tests/data/test_responses.py tests/test_data_errors.py tests/models/test_items.py \
+COVERED_TESTS = tests/solvers/kernels/test_kernels.py tests/data/test_responses.py tests/data/test_checks.py tests/models/test_items.py \
 	tests/metrics/test_metrics.py tests/models/rotation/test_rotation.py tests/selection/test_full_scores.py tests/selection/test_selector.py tests/selection/test_selection_checks.py tests/solvers/variational/test_variational.py \
 	tests/solvers/quadrature/test_fit.py tests/solvers/quadrature/test_likelihood.py tests/solvers/bifactor/test_bifactor.py tests/estimators/test_exact_estimators.py tests/solvers/quadrature/test_golden.py \
-	tests/data/shards/test_shards.py tests/solvers/variational/test_by_respondents.py tests/solvers/runners/test_dask_cluster.py tests/test_bad_input.py tests/test_pitfalls.py tests/test_torture.py tests/test_uncommon_paths.py
+	tests/data/shards/test_shards.py tests/solvers/variational/test_by_respondents.py tests/solvers/runners/test_dask_cluster.py tests/estimators
 COVERAGE = $(ONE_THREAD) $(BIN)/python -m coverage
 
 coverage: $(VENV)/.installed-test

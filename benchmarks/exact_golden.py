@@ -23,13 +23,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import logit
 
-from sklearn_mirt.diagnostics.item_fit import global_fit, item_fit, item_zh
+from sklearn_mirt.diagnostics.global_fit import global_fit
+from sklearn_mirt.diagnostics.item_fit import item_fit, item_zh
 from sklearn_mirt.models.item_models import FourPL, ThreePL
-from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
+from sklearn_mirt.solvers.quadrature.fit import fit_quadrature
 from sklearn_mirt.solvers.quadrature.fixed_nodes import FixedNodeLikelihood
-from sklearn_mirt.solvers.quadrature.model import ExactModel, prepare
+from sklearn_mirt.solvers.quadrature.model import ExactModel, ExactSettings
 from sklearn_mirt.solvers.quadrature.nodes import grid_nodes
 from sklearn_mirt.solvers.quadrature.patterns import collapse_patterns
+from sklearn_mirt.solvers.quadrature.prepare import prepare
 from sklearn_mirt.solvers.quadrature.respondent_scores import (
     recode,
     score_respondents,

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
-from sklearn_mirt.solvers.quadrature.model import ExactModel
+from sklearn_mirt.solvers.quadrature.fit import fit_quadrature
+from sklearn_mirt.solvers.quadrature.model import ExactModel, ExactSettings
 
 
 def truth(n_items, n_dims, seed):

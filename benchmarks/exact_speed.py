@@ -55,7 +55,7 @@ print(json.dumps({"seconds": seconds, "iterations": int(fit.n_iterations),
 OURS = """
 import sys, time, json
 import numpy as np
-from sklearn_mirt.solvers.quadrature.model import ExactModel
+from sklearn_mirt.solvers.quadrature.model import ExactModel, ExactSettings
 from sklearn_mirt.solvers.quadrature import ExactSettings, fit_quadrature
 X = np.load(sys.argv[1])["X"].astype(float)
 n_dims, n_points, nodes = int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
@@ -107,8 +107,8 @@ def run(python, code, arguments, limit):
 
 def common_log_likelihood(X, path):
     """Return the log-likelihood of stored parameters on a fine grid."""
-    from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
-    from sklearn_mirt.solvers.quadrature.model import ExactModel
+    from sklearn_mirt.solvers.quadrature.fit import fit_quadrature
+    from sklearn_mirt.solvers.quadrature.model import ExactModel, ExactSettings
 
     stored = np.load(path)
     n_dims = stored["a"].shape[1]

@@ -32,7 +32,7 @@ import pandas as pd
 from sklearn_mirt import ItemBank, ItemParameters, load_item_bank, save_item_bank
 from sklearn_mirt.banks.interchange import read_mirt_table, read_pyirt
 from sklearn_mirt.data.files.read import read_items, read_responses
-from sklearn_mirt.models.item_bank import ItemBankError
+from sklearn_mirt.models.item_bank_file import ItemBankError
 
 LOGS = Path(__file__).parent.parent / "tests" / "samples"
 # Put in, and replaced by one another.

@@ -16,20 +16,22 @@ import numpy as np
 
 from sklearn_mirt import MIRTTransformer
 from sklearn_mirt.datasets import make_responses
-from sklearn_mirt.solvers.kernels import cpu, gaussian_solves
+from sklearn_mirt.solvers.kernels import elementwise, gaussian_solves, get_kernels
 
 _ARITHMETIC = r"\bv?(?:add|sub|mul|div|sqrt|max|min|fn?m(?:add|sub)\w*?)"
 PACKED = re.compile(_ARITHMETIC + r"p[sd]\b")
 SCALAR = re.compile(_ARITHMETIC + r"s[sd]\b")
-KERNELS = "_terms", "_weighted_terms", "_artanh", "_knowing", "_log", "_centre"
-KERNELS += ("solve_batch",)
+KERNELS = "cell_terms", "weighted_cell_terms", "_artanh", "share_answers", "_log"
+KERNELS += ("centre", "solve_batch")
 
 
 def counts():
     """Return {kernel: (packed, scalar)} over all compiled signatures."""
     found = {}
     for name in KERNELS:
-        kernel = getattr(gaussian_solves if name == "solve_batch" else cpu, name)
+        kernel = getattr(
+            gaussian_solves if name == "solve_batch" else elementwise, name
+        )
         text = "\n".join(kernel.inspect_asm().values())
         if text:
             found[name] = len(PACKED.findall(text)), len(SCALAR.findall(text))
@@ -41,7 +43,7 @@ def main():
     for dtype in ("float32", "float64"):
         MIRTTransformer(2, dtype=dtype, max_iter=3, tol=1.0).fit(X)
     square, scores = np.ones(X.shape), np.ones(X.shape, dtype=np.int8)
-    kernels, weights = cpu.CpuKernels(), np.ones(X.shape)
+    kernels, weights = get_kernels(), np.ones(X.shape)
     kernels.cell_terms(square, scores, weights)
     kernels.knowing_scores(square, scores, None, 0.2 * weights, np.empty(X.shape))
     print("| kernel | packed | scalar |\n|---|---|---|")

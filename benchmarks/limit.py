@@ -22,7 +22,7 @@ import numpy as np
 
 from sklearn_mirt.data.responses import ResponseData
 from sklearn_mirt.models.item_design import ItemDesign
-from sklearn_mirt.solvers.kernels import cpu
+from sklearn_mirt.solvers.kernels import elementwise
 from sklearn_mirt.solvers.variational.solver import VariationalSolver
 
 
@@ -45,7 +45,7 @@ def product_rate(n=1024):
 
 def exponential_time(n=2**20):
     """Return seconds per cell of the vectorised 1 - exp(-c)."""
-    taylor, numbers, integer = cpu._CONSTANTS[np.dtype(np.float32)]
+    taylor, numbers, integer = elementwise.CONSTANTS[np.dtype(np.float32)]
     c = np.linspace(0, 20, 1024, dtype=np.float32)
     out, powers = np.empty_like(c), np.empty_like(c)
     given = c, out, powers, powers.view(integer), taylor, numbers
@@ -56,7 +56,7 @@ def exponential_time(n=2**20):
 @numba.njit  # what it calls cannot be called from Python
 def _exponentials(repeats, c, out, powers, bits, taylor, numbers):
     for _ in range(repeats):
-        cpu._one_minus_exp(c, out, powers, bits, taylor, numbers)
+        elementwise._one_minus_exp(c, out, powers, bits, taylor, numbers)
 
 
 def answers(n, p, d, seed=0):

@@ -8,7 +8,7 @@ that no test notices survives and is printed: it wants a test, or a reason why i
 changes nothing.
 
     python benchmarks/mutate.py items tests/models/test_items.py
-    python benchmarks/mutate.py rotation tests/models/rotation/test_rotation.py --sample 60
+    python benchmarks/mutate.py rotation tests/models/rotation --sample 60
 
 Ends with exit status 1 if a change survives.
 """

@@ -34,15 +34,15 @@ from .data.shards.responses import ShardedResponses as ShardedResponses
 # diagnostics
 from .diagnostics.bootstrap import bootstrap as bootstrap
 from .diagnostics.bootstrap import combined_intervals as combined_intervals
+from .diagnostics.global_fit import global_fit as global_fit
+from .diagnostics.global_fit import likelihood_ratio as likelihood_ratio
 from .diagnostics.held_out import HeldOut as HeldOut
 from .diagnostics.held_out import calibration_table as calibration_table
 from .diagnostics.held_out import held_out_predictions as held_out_predictions
-from .diagnostics.item_fit import global_fit as global_fit
 from .diagnostics.item_fit import item_fit as item_fit
 from .diagnostics.item_fit import item_zh as item_zh
-from .diagnostics.item_fit import likelihood_ratio as likelihood_ratio
-from .diagnostics.item_fit import person_zh as person_zh
 from .diagnostics.null_control import null_control as null_control
+from .diagnostics.respondent_fit import person_zh as person_zh
 from .diagnostics.respondent_pairs import (
     benchmirt_pair_comparison as benchmirt_pair_comparison,
 )
@@ -62,8 +62,8 @@ from .estimators.transformer import MIRTTransformer as MIRTTransformer
 # models
 from .models.abilities import Abilities as Abilities
 from .models.item_bank import ItemBank as ItemBank
-from .models.item_bank import load_item_bank as load_item_bank
-from .models.item_bank import save_item_bank as save_item_bank
+from .models.item_bank_file import load_item_bank as load_item_bank
+from .models.item_bank_file import save_item_bank as save_item_bank
 from .models.items import ItemParameters as ItemParameters
 from .selection.curves import recommend_size as recommend_size
 from .selection.curves import selection_curve as selection_curve
@@ -78,8 +78,8 @@ from .selection.item_lists import write_item_list as write_item_list
 from .selection.selector import InformativeItemSelector as InformativeItemSelector
 
 # exact fits
-from .solvers.quadrature.fit import ExactSettings as ExactSettings
 from .solvers.quadrature.fit import fit_quadrature as fit_quadrature
 from .solvers.quadrature.model import ExactModel as ExactModel
+from .solvers.quadrature.model import ExactSettings as ExactSettings
 from .solvers.quadrature.respondent_scores import score_respondents as score_respondents
 from .solvers.quadrature.respondent_scores import sum_score_table as sum_score_table

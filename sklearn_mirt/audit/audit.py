@@ -10,7 +10,7 @@ shares no answer with the abilities it is compared with.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,12 +20,18 @@ from sklearn_mirt.audit import tables
 from sklearn_mirt.audit.findings import Measure, Namer, Thresholds, describe
 from sklearn_mirt.audit.provenance import provenance
 from sklearn_mirt.data.files.write import csv_text
-from sklearn_mirt.data.responses import ResponseData
-from sklearn_mirt.diagnostics.bootstrap import Bootstrap, bootstrap, respondent_codes
-from sklearn_mirt.diagnostics.held_out import HeldOut, held_out_predictions
-from sklearn_mirt.diagnostics.null_control import NullControl, null_control
-from sklearn_mirt.diagnostics.stability import REPLICATES, item_halves
+from sklearn_mirt.data.responses import ResponseData, as_responses
+from sklearn_mirt.diagnostics.bootstrap import (
+    Bootstrap,
+    ItemReplicates,
+    respondent_codes,
+)
+from sklearn_mirt.diagnostics.held_out import HeldOut, refit_held_out
+from sklearn_mirt.diagnostics.null_control import NullControl, refit_permuted
+from sklearn_mirt.diagnostics.refit import Refitter
+from sklearn_mirt.diagnostics.stability import REPLICATES, ItemHalves, refit_halves
 from sklearn_mirt.estimators.transformer import MIRTTransformer
+from sklearn_mirt.models.abilities import dimension_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -249,22 +255,14 @@ def audit_benchmarks(
     >>> audit.benchmarks.loc["WMDP", "verdict"]
     'reversed'
     """
-    from sklearn.base import clone
-
     start = time.perf_counter()
-    data = responses
-    if not isinstance(data, ResponseData):
-        data = ResponseData.from_wide(data)
+    data = as_responses(responses)
     labels = tables.item_labels(data.items, items)
     if estimator is None:
         estimator = MIRTTransformer(
             n_dims, rotation=rotation, n_jobs=n_jobs, random_state=random_state
         )
-    model = clone(estimator)
-    if model.item_groups is None:
-        groups = dict(zip(data.items, labels["benchmark"], strict=True))
-        model.set_params(item_groups=groups)
-    model.fit(data)
+    model = tables.with_item_groups(estimator, data.items, labels).fit(data)
     settings = {
         "n_halves": n_halves,
         "n_bootstrap": n_bootstrap,
@@ -272,47 +270,57 @@ def audit_benchmarks(
         "held_out": held_out,
         "random_state": random_state,
     }
-    extras = _extra_fits(model, data, labels, settings, progress, keep)
-    audit = tabulate(
-        model, data, labels, thresholds or Thresholds(), respondent_groups, **extras
-    )
+    fits = _more_fits(model, data, labels, settings, progress, keep)
     settings["respondent_groups"] = respondent_groups is not None
     about = provenance(model, data, settings, time.perf_counter() - start)
-    return replace(audit, about=about)
+    thresholds = thresholds or Thresholds()
+    return tabulate(model, data, labels, fits, thresholds, respondent_groups, about)
 
 
-def _extra_fits(model, data, labels, sizes, progress, keep):
-    """Halves, bootstrap, null control and held-out answers, each if asked for."""
+@dataclass(frozen=True, eq=False)
+class AuditFits:
+    """The fits of an audit beyond the first; None where there is none.
+
+    Parameters
+    ----------
+    halves : ItemHalves, default=None
+    bootstrap : Bootstrap, default=None
+    null : NullControl, default=None
+    held_out : HeldOut, default=None
+    """
+
+    halves: ItemHalves | None = None
+    bootstrap: Bootstrap | None = None
+    null: NullControl | None = None
+    held_out: HeldOut | None = None
+
+
+def _more_fits(model, data, labels, sizes, progress, keep):
+    """Return the AuditFits of the sizes that are not zero."""
+    names = ("n_halves", "n_bootstrap", "n_null", "held_out")
+    n_halves, n_bootstrap, n_null, share = (sizes[name] for name in names)
+    if not (n_halves or n_bootstrap or n_null or share):
+        return AuditFits()
+    refitter = Refitter(model, data, n_jobs=model.n_jobs)
     scales, _ = tables.audit_scales(labels)
-    shared = {"random_state": sizes["random_state"], "n_jobs": model.n_jobs}
-    told = {"scales": scales, "progress": progress, **shared}
+    seed = {"random_state": sizes["random_state"]}
+    shown = {"progress": progress, **seed}
     fits = {}
-    if sizes["n_halves"]:
-        fits["halves"] = item_halves(model, data, n_splits=sizes["n_halves"], **shared)
-    if sizes["n_bootstrap"]:
-        fits["replicates"] = bootstrap(
-            model, data, n_replicates=sizes["n_bootstrap"], keep=keep, **told
+    if n_halves:
+        fits["halves"] = refit_halves(refitter, n_splits=n_halves, **seed)
+    if n_bootstrap:
+        fits["bootstrap"] = ItemReplicates(refitter, scales).run(
+            n_bootstrap, n_jobs=model.n_jobs, keep=keep, **shown
         )
-    if sizes["n_null"]:
-        fits["null"] = null_control(model, data, n_repeats=sizes["n_null"], **told)
-    if sizes["held_out"]:
-        share = sizes["held_out"]
-        fits["held_out"] = held_out_predictions(model, data, share=share, **shared)
-    return fits
+    if n_null:
+        shown |= {"scales": scales, "n_repeats": n_null}
+        fits["null"] = refit_permuted(refitter, **shown)
+    if share:
+        fits["held_out"] = refit_held_out(refitter, share=share, **seed)
+    return AuditFits(**fits)
 
 
-def tabulate(
-    model,
-    data,
-    labels,
-    thresholds,
-    respondent_groups=None,
-    *,
-    halves=None,
-    replicates=None,
-    null=None,
-    held_out=None,
-):
+def tabulate(model, data, labels, fits, thresholds, respondent_groups, about):
     """Return the BenchmarkAudit of a fitted model.
 
     Parameters
@@ -321,12 +329,10 @@ def tabulate(
     data : ResponseData
     labels : dict of ndarrays of shape (n_items,)
         "benchmark" and, where known, "subset", "category", "stated_dimension".
+    fits : AuditFits
     thresholds : Thresholds
-    respondent_groups : mapping, Series or array-like, default=None
-    halves : ItemHalves, default=None
-    replicates : Bootstrap, default=None
-    null : NullControl, default=None
-    held_out : HeldOut, default=None
+    respondent_groups : mapping, Series, array-like or None
+    about : dict
     """
     import pandas as pd
 
@@ -335,36 +341,34 @@ def tabulate(
         clusters = respondent_codes(data.respondents, respondent_groups)
     items = tables.item_table(model, data, labels)
     scales, n_benchmarks = tables.audit_scales(labels)
-    table = tables.scale_table(
-        model, data, scales, labels, items, clusters, halves, replicates
-    )
-    if null is not None:
-        table["null_r"] = null.correlations["null_r"].to_numpy()
-        items = items.join(null.items)
-    benchmarks, subsets = _divided(table, n_benchmarks, model.n_dims_)
+    table = tables.scale_table(model, data, scales, labels, items, clusters, fits)
+    if fits.null is not None:
+        table["null_r"] = fits.null.correlations["null_r"].to_numpy()
+        items = items.join(fits.null.items)
+    benchmarks, subsets = _divided(table, n_benchmarks)
     real = np.ones(model.n_dims_, dtype=bool)
-    if halves is not None:
+    if fits.halves is not None:
         n_clusters = data.n_respondents if clusters is None else clusters.max() + 1
-        real = halves.real(thresholds.real, n_clusters)
+        real = fits.halves.real(thresholds.real, n_clusters)
     names = _find(benchmarks, subsets, thresholds, real)
-    columns = tables.dimension_columns(model.n_dims_)
+    columns = dimension_names(model.n_dims_)
     return BenchmarkAudit(
         benchmarks,
         subsets,
-        tables.ability_table(model, data, replicates),
+        tables.ability_table(model, data, fits.bootstrap),
         items,
         pd.DataFrame(model.ability_correlation_, columns, columns),
         model,
-        tables.dimension_table(model, names, halves, REPLICATES),
-        replicates,
-        null,
-        held_out,
+        tables.dimension_table(model, names, fits.halves, REPLICATES),
+        fits.bootstrap,
+        fits.null,
+        fits.held_out,
         data,
-        about={},
+        about,
     )
 
 
-def _divided(table, n_benchmarks, n_dims):
+def _divided(table, n_benchmarks):
     """Benchmarks, and the subsets of those that have more than one."""
     import pandas as pd
 
@@ -375,50 +379,38 @@ def _divided(table, n_benchmarks, n_dims):
     )
     of_benchmark = subsets.index.get_level_values(0)
     subsets = subsets[of_benchmark.duplicated(keep=False)].copy()
-    return (
-        tables.with_adjusted(benchmarks, n_dims),
-        tables.with_adjusted(subsets, n_dims),
-    )
+    return tables.with_adjusted(benchmarks), tables.with_adjusted(subsets)
 
 
 def _find(benchmarks, subsets, thresholds, real):
     """Add verdict and finding to both tables; return the names of the dimensions."""
-    whole = {name: _measure(name, row) for name, row in benchmarks.iterrows()}
-    parts: dict[str, list[Measure]] = {name: [] for name in whole}
-    for name, row in subsets.iterrows():
-        parts[name[0]].append(_measure(name, row))
-    namer = Namer(list(whole.values()), len(real), thresholds, real)
-    found = [
-        describe(measure, parts[name], namer, thresholds, real)
-        for name, measure in whole.items()
-    ]
-    benchmarks["verdict"], benchmarks["finding"] = _columns(found)
-    measures = [_measure(name, row) for name, row in subsets.iterrows()]
-    found = [describe(measure, [], namer, thresholds, real) for measure in measures]
-    subsets["verdict"], subsets["finding"] = _columns(found)
+    whole = [_measure(name, row) for name, row in benchmarks.iterrows()]
+    parts = [_measure(name, row) for name, row in subsets.iterrows()]
+    namer = Namer(whole, len(real), thresholds, real)
+    of: dict[object, list[Measure]] = {}
+    for part in parts:
+        of.setdefault(part.benchmark, []).append(part)
+    for table, measures, within in ((benchmarks, whole, of), (subsets, parts, {})):
+        found = [
+            describe(m, within.get(m.benchmark, []), namer, thresholds, real)
+            for m in measures
+        ]
+        table["verdict"] = [verdict for verdict, _ in found]
+        table["finding"] = [sentence for _, sentence in found]
     return namer.names
-
-
-def _columns(found):
-    return [verdict for verdict, _ in found], [sentence for _, sentence in found]
 
 
 def _measure(name, row):
     """Measure of a row of the tables."""
     pair = isinstance(name, tuple)
     values = {
-        prefix: row[[c for c in row.index if c.startswith(f"{prefix}_dim")]].to_numpy(
-            dtype=float
-        )
+        prefix: row.filter(regex=f"^{prefix}_dim").to_numpy(dtype=float)
         for prefix in ("r", "q", "low", "high")
     }
     return Measure(
-        " / ".join(str(part) for part in name) if pair else str(name),
-        row["mean_score"],
-        values["r"],
-        values["q"],
-        values["low"],
-        values["high"],
-        row.get("stated") or None,
-        name[0] if pair else name,
+        name=" / ".join(str(part) for part in name) if pair else str(name),
+        mean=row["mean_score"],
+        label=row.get("stated") or None,
+        benchmark=name[0] if pair else name,
+        **values,
     )

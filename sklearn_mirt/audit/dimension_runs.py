@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.base import clone
 
 from sklearn_mirt.audit import tables
+from sklearn_mirt.data.responses import as_responses
 from sklearn_mirt.diagnostics.correlations import (
     adjusted,
     fisher_errors,
     fisher_p_values,
     pearson,
 )
-from sklearn_mirt.diagnostics.refit import as_data
 from sklearn_mirt.estimators.transformer import MIRTTransformer
+from sklearn_mirt.models.abilities import dimension_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,41 +68,30 @@ def compare_runs(
     comparison : RunComparison
     """
     import pandas as pd
-    from sklearn.base import clone
 
-    data = as_data(responses)
+    data = as_responses(responses)
     labels = tables.item_labels(data.items, items)
     if estimator is None:
         estimator = MIRTTransformer(
             rotation=rotation, n_jobs=n_jobs, random_state=random_state
         )
-    groups = estimator.item_groups
-    if groups is None:
-        groups = dict(zip(data.items, labels["benchmark"], strict=True))
+    grouped = tables.with_item_groups(estimator, data.items, labels)
     scales, n_benchmarks = tables.audit_scales(labels)
     means = scales.means(data)[:, :n_benchmarks]
-    estimators = {}
-    for d in n_dims:
-        model = clone(estimator).set_params(n_dims=d, item_groups=groups)
-        estimators[d] = model.fit(data)
+    estimators = {d: clone(grouped).set_params(n_dims=d).fit(data) for d in n_dims}
     abilities = np.hstack([model.abilities_ for model in estimators.values()])
     columns = pd.MultiIndex.from_tuples(
-        [
-            (d, name)
-            for d in estimators
-            for name in tables.dimension_columns(estimators[d].n_dims_)
-        ],
+        [(d, name) for d in estimators for name in dimension_names(d)],
         names=["n_dims", "dimension"],
     )
     r = pearson(abilities, means)
     errors, dof = fisher_errors(abilities, means)
     q = adjusted(fisher_p_values(r, errors, dof[:, None]))
     index = pd.Index(scales.names[:n_benchmarks], name="benchmark")
+    between = np.corrcoef(abilities.T).reshape(len(columns), -1)
     return RunComparison(
         pd.DataFrame(r, index, columns),
         pd.DataFrame(q, index, columns),
-        pd.DataFrame(
-            np.corrcoef(abilities.T).reshape(len(columns), -1), columns, columns
-        ),
+        pd.DataFrame(between, columns, columns),
         estimators,
     )

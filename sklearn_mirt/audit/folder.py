@@ -4,17 +4,7 @@ import json
 import warnings
 from pathlib import Path
 
-from sklearn_mirt.data.files.atomic import moved_into
-
-
-def refuse_overwriting(folder: Path, force: bool) -> None:
-    """Raise FileExistsError if the folder is in use and may not be written to."""
-    if folder.exists() and not folder.is_dir():
-        raise FileExistsError(f"{folder} is a file, not a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not force:
-        raise FileExistsError(
-            f"the folder {folder} is not empty; --force replaces the files in it"
-        )
+from sklearn_mirt.data.files.atomic import filling
 
 
 def write_audit(
@@ -39,7 +29,7 @@ def write_audit(
     -------
     names : list of str
     """
-    with moved_into(folder) as scratch:
+    with filling(folder) as scratch:
         audit.to_csv(scratch, guard_formulas=guard_formulas)
         _write_text(scratch / "findings.txt", "".join(f"{f}\n" for f in audit.findings))
         _write_text(scratch / "about.json", json.dumps(about, indent=2) + "\n")

@@ -1,6 +1,7 @@
 """The tables of an audit: benchmarks, subsets, respondents, items, dimensions."""
 
 import numpy as np
+from sklearn.base import clone
 
 from sklearn_mirt.diagnostics.correlations import (
     Scales,
@@ -8,8 +9,10 @@ from sklearn_mirt.diagnostics.correlations import (
     fisher_errors,
     fisher_interval,
     fisher_p_values,
+    mean_of_known,
     pearson,
 )
+from sklearn_mirt.models.abilities import dimension_names
 from sklearn_mirt.models.information import item_information
 from sklearn_mirt.models.item_design import sorted_codes
 
@@ -17,11 +20,6 @@ _LABELS = ("benchmark", "subset", "category", "stated_dimension", "text")
 _MOST_RESPONDENTS = 100  # at which information is averaged
 _SATURATED = 0.05
 _SIGNIFICANT = 1.96  # standard errors
-
-
-def dimension_columns(n_dims):
-    """Return the column names of the dimensions: dim1, dim2..."""
-    return [f"dim{k + 1}" for k in range(n_dims)]
 
 
 def item_labels(ids, items):
@@ -67,6 +65,23 @@ def item_labels(ids, items):
     return labels
 
 
+def with_item_groups(estimator, ids, labels):
+    """Return an unfitted copy whose item groups are the benchmarks, unless it has some.
+
+    Parameters
+    ----------
+    estimator : MIRTTransformer
+    ids : ndarray of shape (n_items,)
+    labels : dict
+        As of `item_labels`.
+    """
+    model = clone(estimator)
+    if model.item_groups is None:
+        groups = dict(zip(ids, labels["benchmark"], strict=True))
+        model.set_params(item_groups=groups)
+    return model
+
+
 def audit_scales(labels):
     """Return the scales of an audit, and which of them are benchmarks.
 
@@ -91,7 +106,7 @@ def audit_scales(labels):
     return Scales(codes, members, [*names, *parts]), len(names)
 
 
-def scale_table(model, data, scales, labels, items, clusters, halves, bootstrap):
+def scale_table(model, data, scales, labels, items, clusters, fits):
     """Return one row per scale: size, mean, correlations with intervals and p-values.
 
     Parameters
@@ -104,10 +119,9 @@ def scale_table(model, data, scales, labels, items, clusters, halves, bootstrap)
         The item table of the audit.
     clusters : ndarray of int or None
         Groups of respondents.
-    halves : ItemHalves or None
-        p-values are across the halves, or else of the correlation as it stands.
-    bootstrap : Bootstrap or None
-        Over items; adds its variance to the intervals.
+    fits : AuditFits
+        p-values are across the halves, or else of the correlation as it stands. The
+        bootstrap, over items, adds its variance to the intervals.
     """
     import pandas as pd
 
@@ -119,7 +133,7 @@ def scale_table(model, data, scales, labels, items, clusters, halves, bootstrap)
     table = pd.DataFrame(
         {
             "n_items": n_items,
-            "mean_score": _mean_over_respondents(means),
+            "mean_score": mean_of_known(means),
             "saturated_items": of_item @ outside / n_items,
         },
         index=pd.Index(scales.names, tupleize_cols=False),
@@ -127,18 +141,14 @@ def scale_table(model, data, scales, labels, items, clusters, halves, bootstrap)
     r = pearson(model.abilities_, means)
     errors, dof = fisher_errors(model.abilities_, means, clusters)
     cross, p = np.full(r.shape, np.nan), fisher_p_values(r, errors, dof[:, None])
-    if halves is not None:
-        cross, p = halves.cross_correlations(data, scales, clusters)
-    if bootstrap is not None:
-        errors = np.sqrt(errors**2 + bootstrap.correlation_errors() ** 2)
+    if fits.halves is not None:
+        cross, p = fits.halves.cross_correlations(data, scales, clusters)
+    if fits.bootstrap is not None:
+        errors = np.sqrt(errors**2 + fits.bootstrap.correlation_errors() ** 2)
     low, high = fisher_interval(r, errors, dof[:, None])
-    names = dimension_columns(r.shape[1])
     columns = {"r": r, "p": p, "low": low, "high": high, "cross": cross}
     # at once: a table of many columns added one by one is slow
-    parts = [
-        pd.DataFrame(values, table.index, [f"{prefix}_{name}" for name in names])
-        for prefix, values in columns.items()
-    ]
+    parts = [_by_dimension(name, columns[name], table.index) for name in columns]
     table = pd.concat([table, *parts], axis=1)
     mdisc = items["mdisc"].to_numpy()
     table["mdisc"] = [np.median(mdisc[row]) for row in of_item]
@@ -148,19 +158,20 @@ def scale_table(model, data, scales, labels, items, clusters, halves, bootstrap)
     return table
 
 
-def with_adjusted(table, n_dims):
+def with_adjusted(table):
     """Add q_dim*: p-values adjusted for all correlations of the table."""
-    names = dimension_columns(n_dims)
-    q = adjusted(table[[f"p_{name}" for name in names]].to_numpy())
-    for k, name in enumerate(names):
-        table[f"q_{name}"] = q[:, k]
-    return table
+    import pandas as pd
+
+    q = adjusted(table.filter(regex="^p_dim").to_numpy())
+    return pd.concat([table, _by_dimension("q", q, table.index)], axis=1)
 
 
-def _mean_over_respondents(means):
-    seen = ~np.isnan(means)
-    with np.errstate(invalid="ignore"):
-        return np.where(seen, means, 0).sum(0) / seen.sum(0)
+def _by_dimension(prefix, values, index):
+    """Return a DataFrame with the columns prefix_dim1, prefix_dim2..."""
+    import pandas as pd
+
+    names = [f"{prefix}_{name}" for name in dimension_names(values.shape[1])]
+    return pd.DataFrame(values, index, names)
 
 
 def _one_label(values):
@@ -173,41 +184,37 @@ def ability_table(model, data, bootstrap=None):
     """Return one row per respondent: abilities and errors; ranks if bootstrapped."""
     import pandas as pd
 
-    names = dimension_columns(model.n_dims_)
-    errors = model.ability_posteriors_.standard_errors
+    names = dimension_names(model.n_dims_)
+    errors = [f"se_{name}" for name in names]
+    table = model.ability_posteriors_.to_frame()[names + errors]
     (_, weight), _ = data.sums()
-    table = pd.DataFrame(model.abilities_, columns=names)
-    for k, name in enumerate(names):
-        table[f"se_{name}"] = errors[:, k]
     table["mean_score"], table["n_answers"] = data.respondent_means(), weight
-    table.index = pd.Index(data.respondents, name="respondent")
     if bootstrap is None:
         return table
-    intervals, added = bootstrap.ability_table(), {}
+    intervals = bootstrap.ability_table()
+    table[errors] = intervals[errors]
+    parts = [table]
     for k, name in enumerate(names):
-        for column in (f"se_{name}", f"low_{name}", f"high_{name}"):
-            added[column] = intervals[column].to_numpy()
+        parts.append(intervals[[f"low_{name}", f"high_{name}"]])
         ranks = bootstrap.rank_table(k).loc[data.respondents]
-        for column in ("rank", "low_rank", "high_rank", "n_tied"):
-            added[f"{column}_{name}"] = ranks[column].to_numpy()
-    there = table.assign(**{c: v for c, v in added.items() if c in table})
-    new = {c: v for c, v in added.items() if c not in table}
-    return pd.concat([there, pd.DataFrame(new, table.index)], axis=1)
+        ranks = ranks[["rank", "low_rank", "high_rank", "n_tied"]]
+        parts.append(ranks.add_suffix(f"_{name}"))
+    return pd.concat(parts, axis=1)
 
 
 def item_table(model, data, labels):
     """Return one row per item: labels, slopes, errors, discrimination, mean score."""
     import pandas as pd
 
-    items = model.item_parameters_
-    names = dimension_columns(model.n_dims_)
+    items, index = model.item_parameters_, pd.Index(data.items, name="item")
     errors = np.sqrt(np.diagonal(items.covariances, axis1=1, axis2=2))
     (weight, _), _ = data.sums()
-    table = pd.DataFrame(labels, index=pd.Index(data.items, name="item"))
-    for k, name in enumerate(names):
-        table[f"slope_{name}"] = items.slopes[:, k]
-    for k, name in enumerate(names):
-        table[f"se_slope_{name}"] = errors[:, k]
+    parts = [
+        pd.DataFrame(labels, index),
+        _by_dimension("slope", items.slopes, index),
+        _by_dimension("se_slope", errors[:, :-1], index),
+    ]
+    table = pd.concat(parts, axis=1)
     table["intercept"], table["se_intercept"] = items.intercepts, errors[:, -1]
     table["mdisc"], table["mdiff"] = items.mdisc, items.mdiff
     table["mean_score"], table["n_answers"] = data.item_means(), weight
@@ -255,7 +262,7 @@ def dimension_table(model, names, halves, replicates):
     table = pd.DataFrame(
         # nothing explained, as where there is one respondent, has no shares
         {"name": names, "share": shares / (shares.sum() or 1.0)},
-        index=pd.Index(dimension_columns(model.n_dims_), name="dimension"),
+        index=pd.Index(dimension_names(model.n_dims_), name="dimension"),
     )
     if halves is not None:
         table["congruence"] = halves.typical

@@ -1,4 +1,4 @@
-"""The commands of `sklearn-mirt`: arguments in, calls of the public API, words out."""
+"""The application `sklearn-mirt`: its commands, each with its options."""
 
 from typing import Annotated
 
@@ -6,6 +6,8 @@ import typer
 
 from sklearn_mirt import __version__
 from sklearn_mirt.cli import audit, compare, cross_validate, describe, fit, select
+from sklearn_mirt.cli.demo import demo
+from sklearn_mirt.cli.options import as_command
 
 app = typer.Typer(
     name="sklearn-mirt",
@@ -31,8 +33,8 @@ def _root(
     pass
 
 
-for _command in (
-    audit.demo,
+for _body in (
+    demo,
     audit.audit,
     describe.describe,
     describe.convert,
@@ -43,4 +45,4 @@ for _command in (
     select.score,
     compare.compare,
 ):
-    app.command()(_command)
+    app.command()(as_command(_body))

@@ -3,10 +3,16 @@
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
+from rich.text import Text
 
-from sklearn_mirt.cli import common
-from sklearn_mirt.cli.common import Layout
+import sklearn_mirt
+from sklearn_mirt.cli.options import Force, Model, Table, check_out
+from sklearn_mirt.cli.printing import Answer, records, table_of
+from sklearn_mirt.cli.progress import fit_bar
+from sklearn_mirt.cli.reading import Source
+from sklearn_mirt.data.files.write import write_table
 
 _SHORT = {
     "n_items": "n",
@@ -17,77 +23,53 @@ _SHORT = {
 
 
 def compare(
-    responses: common.Responses,
+    source: Source,
+    model: Model,
     first: Annotated[str, typer.Option(help="The respondent to compare with (base).")],
     second: Annotated[str, typer.Option(help="The respondent compared (variant).")],
-    items: common.Items = None,
-    layout: common.LayoutOption = Layout.auto,
-    metric: common.Metric = None,
-    filter: common.FilterOption = None,
-    task: common.Task = None,
-    errors: common.Errors = None,
-    aggregate: common.AggregateOption = None,
-    group_column: common.Group = "benchmark",
     bank: Annotated[
         Path | None, typer.Option(help="Item bank of `fit`; default: fit here.")
     ] = None,
-    dims: common.Dims = 2,
-    rotation: common.Rotation = "oblimin",
     level: Annotated[
         float, typer.Option(min=0.5, max=0.999, help="Level of the intervals.")
     ] = 0.95,
-    out: Annotated[Path | None, typer.Option(help="Also write the table here.")] = None,
-    force: common.Force = False,
-    jobs: common.Jobs = None,
-    as_json: common.AsJson = False,
-    debug: common.Debug = False,
-) -> None:
+    out: Table = None,
+    force: Force = False,
+) -> Answer:
     """Compare two models on the same items: paired differences with intervals.
 
     Example: sklearn-mirt compare scores.csv.gz --first base --second tuned
     """
-    source = common.Source(
-        responses, items, layout, metric, filter, task, errors, aggregate, group_column
+    check_out(out, force)
+    loaded, table = source.read()
+    groups, data = source.groups(table), loaded.data
+    if bank is not None:
+        estimator = sklearn_mirt.MIRTTransformer.from_item_bank(bank)
+        data = _in_order_of(estimator.items_, data, bank)
+    else:
+        estimator = sklearn_mirt.MIRTTransformer(
+            **model.parameters(), item_groups=groups
+        )
+        with fit_bar(estimator, data):
+            estimator.fit(data)
+    result = sklearn_mirt.compare_respondents(
+        estimator, data, first, second, item_groups=groups, level=level
     )
     if out is not None:
-        common.check_out(out, force)
-    with common.one_line_errors(debug):
-        from sklearn_mirt import MIRTTransformer, compare_respondents
-        from sklearn_mirt.data.files.write import write_table
-
-        loaded, table = source.read()
-        groups = source.groups(table)
-        data = loaded.data
-        if bank is not None:
-            estimator = MIRTTransformer.from_item_bank(bank)
-            data = _in_order_of(estimator.items_, data, bank)
-        else:
-            estimator = MIRTTransformer(
-                dims,
-                rotation=common.rotation_of(rotation),
-                item_groups=groups,
-                n_jobs=jobs,
-            )
-            common.fit_with_bar(estimator, data)
-        result = compare_respondents(
-            estimator, data, first, second, item_groups=groups, level=level
-        )
-        if out is not None:
-            write_table(result.reset_index(), out, force=force)
-        if as_json:
-            answer = {"first": first, "second": second, "level": level}
-            common.print_json({**answer, "table": common.records(result)})
-            return
-        common.print_notes(loaded.notes)
-        shown = result.rename(columns=_SHORT).rename_axis(["", "items"])
-        title = f"{second} (second) less {first} (first), {level:.0%} intervals"
-        common.print_frame(shown[[*_SHORT.values(), "low", "high", "q"]], title=title)
+        write_table(result.reset_index(), out, force=force)
+    answer = {"first": first, "second": second, "level": level}
+    title = f"{second} (second) less {first} (first), {level:.0%} intervals"
+    shown = result.rename(columns=_SHORT).rename_axis(["", "items"])
+    shown = shown[[*_SHORT.values(), "low", "high", "q"]]
+    return Answer(
+        {**answer, "table": records(result)},
+        [Text(title), table_of(shown)],
+        loaded.notes,
+    )
 
 
 def _in_order_of(items, data, bank):
     """Return the data of the items of a bank, in their order."""
-    import numpy as np
-
     place = {str(name): k for k, name in enumerate(data.items)}
     missing = [name for name in items if str(name) not in place]
     if missing:

@@ -1,15 +1,21 @@
 """The commands `describe` and `convert`."""
 
 from collections.abc import Callable
-from enum import Enum
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
+import numpy as np
 import typer
 
-from sklearn_mirt.cli import common
-from sklearn_mirt.cli.common import Layout
+import sklearn_mirt
+from sklearn_mirt.cli.options import Writing, check_out
+from sklearn_mirt.cli.printing import Answer, records, table_of
+from sklearn_mirt.cli.reading import Responses, Source
+from sklearn_mirt.data.description import describe_groups, describe_responses
+from sklearn_mirt.data.files.write import write_table
+from sklearn_mirt.models.item_bank_file import is_item_bank
 
 _SETS = {
     "respondents_without_answers": "respondents without answers",
@@ -30,198 +36,137 @@ _SHORT = {
 }
 
 
-class Target(str, Enum):  # noqa: UP042 - typer shows the members of a str enumeration
-    """What a file can be converted to."""
-
-    long = "long"
-    wide = "wide"
-    items_as_rows = "items-as-rows"
-    py_irt = "py-irt"
-    bank = "bank"
-    r_mirt = "r-mirt"
+Target = Literal["long", "wide", "items-as-rows", "py-irt", "bank", "r-mirt"]
 
 
-def describe(
-    responses: common.Responses,
-    items: common.Items = None,
-    layout: common.LayoutOption = Layout.auto,
-    metric: common.Metric = None,
-    filter: common.FilterOption = None,
-    task: common.Task = None,
-    errors: common.Errors = None,
-    aggregate: common.AggregateOption = None,
-    group_column: common.Group = "benchmark",
-    as_json: common.AsJson = False,
-    debug: common.Debug = False,
-) -> None:
+def describe(source: Source) -> Answer:
     """Say what is in a file: counts, gaps, constant items, copies, separate parts.
 
     Item banks are described too.
 
     Example: sklearn-mirt describe scores.csv.gz --items items.csv
     """
-    source = common.Source(
-        responses, items, layout, metric, filter, task, errors, aggregate, group_column
-    )
-    with common.one_line_errors(debug):
-        bank = load_bank(responses)
-        if bank is not None:
-            _show_bank(bank, as_json)
-            return
-        from sklearn_mirt.data.description import describe_groups, describe_responses
-
-        loaded, table = source.read()
-        summary = describe_responses(loaded.data)
-        has_groups = table is not None and group_column in table
-        groups = source.groups(table) if has_groups else None
-        by_group = None if groups is None else describe_groups(loaded.data, groups)
-        runs = [] if loaded.provenance is None else loaded.provenance.to_dict("records")
-        if as_json:
-            answer = {"layout": loaded.layout, "notes": list(loaded.notes), **summary}
-            answer["groups"] = [] if by_group is None else common.records(by_group)
-            common.print_json({**answer, "runs": runs, "n_errors": loaded.n_errors})
-            return
-        common.print_notes(loaded.notes)
-        _show(summary)
-        if by_group is not None:
-            typer.echo("")
-            shown = by_group.rename(columns=_SHORT).rename_axis(group_column)
-            common.print_frame(shown, digits=3)
+    bank = _bank(source.responses)
+    if bank is not None:
+        return _description_of_bank(bank)
+    loaded, table = source.read()
+    summary = describe_responses(loaded.data)
+    parts, groups = _sentences(summary), []
+    if table is not None and source.group_column in table:
+        by_group = describe_groups(loaded.data, source.groups(table))
+        groups = records(by_group)
+        shown = by_group.rename(columns=_SHORT).rename_axis(source.group_column)
+        parts += ["", table_of(shown, digits=3)]
+    runs = [] if loaded.provenance is None else loaded.provenance.to_dict("records")
+    answer = {"layout": loaded.layout, "notes": list(loaded.notes), **summary}
+    answer |= {"groups": groups, "runs": runs, "n_errors": loaded.n_errors}
+    return Answer(answer, parts, loaded.notes)
 
 
-def load_bank(paths: list[Path]):
+def _bank(paths: list[Path]):
     """Return the item bank at the only path, None if there is something else."""
-    from sklearn_mirt.models.item_bank import is_item_bank, load_item_bank
-
     if len(paths) != 1 or not is_item_bank(paths[0]):
         return None
-    return load_item_bank(paths[0])
+    return sklearn_mirt.load_item_bank(paths[0])
 
 
-def _show(summary: dict) -> None:
-    typer.echo(
-        f"{summary['n_respondents']:,} respondents x {summary['n_items']:,} items, "
-        f"{summary['n_answers']:,} answers ({summary['share_missing']:.2%} missing)"
-    )
+def _sentences(summary: dict) -> list:
     repeats = ", means of repeats" if summary["weighted"] else ""
-    typer.echo(f"scores {summary['kinds']}{repeats}, mean {summary['mean_score']:.4f}")
+    lines = [
+        f"{summary['n_respondents']:,} respondents x {summary['n_items']:,} items, "
+        f"{summary['n_answers']:,} answers ({summary['share_missing']:.2%} missing)",
+        f"scores {summary['kinds']}{repeats}, mean {summary['mean_score']:.4f}",
+    ]
     for name in ("respondent_means", "item_means"):
         if summary[name]:
             five = "  ".join(f"{value:.3f}" for value in summary[name])
-            typer.echo(f"{name.replace('_', ' ')} (least, quartiles, most): {five}")
+            lines += [f"{name.replace('_', ' ')} (least, quartiles, most): {five}"]
     for name, words in _SETS.items():
         found = summary[name]
         if found["n"]:
             dots = ", ..." if found["n"] > len(found["ids"]) else ""
             shown = ", ".join(map(repr, found["ids"]))
-            typer.echo(f"{found['n']:,} {words}: {shown}{dots}")
+            lines += [f"{found['n']:,} {words}: {shown}{dots}"]
     parts = summary["components"]
     if len(parts) > 1:
         sizes = ", ".join(f"{p['n_respondents']} x {p['n_items']}" for p in parts[:5])
-        typer.echo(
+        lines += [
             f"{len(parts)} separate parts, which share neither respondents nor items "
             f"and cannot be put on one scale: {sizes}"
-        )
+        ]
+    return lines
 
 
-def _show_bank(bank, as_json: bool) -> None:
+def _description_of_bank(bank) -> Answer:
+    sizes = np.bincount(bank.groups, minlength=len(bank.group_labels)).tolist()
+    groups = dict(zip(map(str, bank.group_labels), sizes, strict=True))
     about = {
         "item_bank": True,
         "n_items": bank.items.n_items,
         "n_dims": bank.items.n_dims,
         "rotation": bank.rotation,
-        "groups": {
-            str(label): int((bank.groups == k).sum())
-            for k, label in enumerate(bank.group_labels)
-        },
+        "groups": groups,
         "ability_correlation": bank.ability_correlation.tolist(),
         "training": bank.training,
     }
-    if as_json:
-        common.print_json(about)
-        return
-    typer.echo(
-        f"item bank: {about['n_items']:,} items in {about['n_dims']} dimensions, "
-        f"rotation {about['rotation']}"
+    return Answer(
+        about,
+        [
+            f"item bank: {about['n_items']:,} items in {about['n_dims']} dimensions, "
+            f"rotation {about['rotation']}",
+            *(f"  {label}: {size:,} items" for label, size in groups.items()),
+            *(f"{key}: {value}" for key, value in bank.training.items()),
+        ],
     )
-    for label, size in about["groups"].items():
-        typer.echo(f"  {label}: {size:,} items")
-    for key, value in bank.training.items():
-        typer.echo(f"{key}: {value}")
 
 
 def convert(
-    responses: common.Responses,
+    source: Responses,
     out: Annotated[Path, typer.Option(help="File to write; its ending says how.")],
+    writing: Writing,
     to: Annotated[
         Target | None, typer.Option(help="Layout; default long, for a bank: bank.")
     ] = None,
     items_out: Annotated[
         Path | None, typer.Option(help="Logs: also write the item table here.")
     ] = None,
-    items: common.Items = None,
-    layout: common.LayoutOption = Layout.auto,
-    metric: common.Metric = None,
-    filter: common.FilterOption = None,
-    task: common.Task = None,
-    errors: common.Errors = None,
-    aggregate: common.AggregateOption = None,
-    force: common.Force = False,
-    guard_formulas: common.GuardFormulas = False,
-    as_json: common.AsJson = False,
-    debug: common.Debug = False,
-) -> None:
+) -> Answer:
     """Write responses, or an item bank, in another form.
 
     Example: sklearn-mirt convert logs/ --metric acc --out scores.csv.gz
     """
-    common.check_out(out, force)
-    if items_out is not None:
-        common.check_out(items_out, force, "--items-out")
-    source = common.Source(
-        responses, items, layout, metric, filter, task, errors, aggregate
-    )
-    with common.one_line_errors(debug):
-        bank = load_bank(responses)
-        if bank is not None:
-            _convert_bank(bank, to or Target.bank, out, force, guard_formulas)
-            _say_written([out], (), as_json)
-            return
-        from sklearn_mirt.data.files.write import write_responses, write_table
-
-        layout_out = to or Target.long
-        if layout_out in {Target.bank, Target.r_mirt}:
-            raise ValueError(f"{responses[0]}: these are responses, no item bank")
-        loaded, table = source.read()
-        if items_out is not None and table is None:
-            raise ValueError("there is no item table to write (--items-out)")
-        written = [out]
-        guard = {"force": force, "guard_formulas": guard_formulas}
-        write_responses(loaded.data, out, layout=layout_out.value, **guard)
-        if items_out is not None:
-            write_table(table.reset_index(), items_out, **guard)
-            written.append(items_out)
-        _say_written(written, loaded.notes, as_json)
+    check_out(out, writing.force)
+    check_out(items_out, writing.force, "--items-out")
+    bank = _bank(source.responses)
+    if bank is not None:
+        _convert_bank(bank, to or "bank", out, writing)
+        return _written([out])
+    layout = to or "long"
+    if layout in {"bank", "r-mirt"}:
+        raise ValueError(f"{source.responses[0]}: these are responses, no item bank")
+    loaded, table = source.read()
+    if items_out is not None and table is None:
+        raise ValueError("there is no item table to write (--items-out)")
+    how = asdict(writing)
+    sklearn_mirt.write_responses(loaded.data, out, layout=layout, **how)
+    if items_out is None:
+        return _written([out], loaded.notes)
+    write_table(table.reset_index(), items_out, **how)
+    return _written([out, items_out], loaded.notes)
 
 
-def _say_written(paths, notes, as_json: bool) -> None:
-    if as_json:
-        common.print_json({"out": [str(path) for path in paths], "notes": list(notes)})
-        return
-    common.print_notes(notes)
-    for path in paths:
-        typer.echo(f"wrote {path}")
+def _written(paths: list[Path], notes=()) -> Answer:
+    answer = {"out": [str(path) for path in paths], "notes": list(notes)}
+    return Answer(answer, [f"wrote {path}" for path in paths], notes)
 
 
-def _convert_bank(bank, to: Target, out: Path, force: bool, guard: bool) -> None:
-    from sklearn_mirt.banks.interchange import write_mirt_table, write_pyirt
-    from sklearn_mirt.models.item_bank import save_item_bank
-
-    writers: dict[Target, Callable] = {
-        Target.bank: save_item_bank,
-        Target.py_irt: write_pyirt,
-        Target.r_mirt: partial(write_mirt_table, guard_formulas=guard),
+def _convert_bank(bank, to: Target, out: Path, writing: Writing) -> None:
+    guard = writing.guard_formulas
+    writers: dict[str, Callable] = {
+        "bank": sklearn_mirt.save_item_bank,
+        "py-irt": sklearn_mirt.write_pyirt,
+        "r-mirt": partial(sklearn_mirt.write_mirt_table, guard_formulas=guard),
     }
     if to not in writers:
-        raise ValueError(f"an item bank cannot be written as {to.value}")
-    writers[to](bank, out, force=force)
+        raise ValueError(f"an item bank cannot be written as {to}")
+    writers[to](bank, out, force=writing.force)

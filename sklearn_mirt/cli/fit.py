@@ -1,28 +1,34 @@
 """The commands `fit` and `dims`."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sklearn_mirt.cli import common, progress
-from sklearn_mirt.cli.common import Layout
+import sklearn_mirt
+from sklearn_mirt.cli.options import (
+    Force,
+    Jobs,
+    Model,
+    Seed,
+    Table,
+    Writing,
+    check_out,
+)
+from sklearn_mirt.cli.printing import Answer, records, table_of
+from sklearn_mirt.cli.progress import fit_bar, step_bar
+from sklearn_mirt.cli.reading import Source
+from sklearn_mirt.data.files.write import write_table
+from sklearn_mirt.models.abilities import dimension_names
 
 _PARQUET_FROM = 5000
 
 
 def fit(
-    responses: common.Responses,
-    items: common.Items = None,
-    layout: common.LayoutOption = Layout.auto,
-    metric: common.Metric = None,
-    filter: common.FilterOption = None,
-    task: common.Task = None,
-    errors: common.Errors = None,
-    aggregate: common.AggregateOption = None,
-    group_column: common.Group = "benchmark",
-    dims: common.Dims = 2,
-    rotation: common.Rotation = "oblimin",
+    source: Source,
+    model: Model,
+    writing: Writing,
     guessing: Annotated[
         float, typer.Option(min=0, max=0.99, help="Known floor of all items.")
     ] = 0.0,
@@ -33,66 +39,36 @@ def fit(
     abilities: Annotated[
         Path | None, typer.Option(help="Also write a table of abilities here.")
     ] = None,
-    force: common.Force = False,
-    guard_formulas: common.GuardFormulas = False,
-    jobs: common.Jobs = None,
-    as_json: common.AsJson = False,
-    debug: common.Debug = False,
-) -> None:
+) -> Answer:
     """Fit the model and save its items as a bank.
 
     Example: sklearn-mirt fit scores.csv.gz --items items.csv --dims 2 --out bank.json
     """
-    source = common.Source(
-        responses, items, layout, metric, filter, task, errors, aggregate, group_column
+    check_out(out, writing.force)
+    check_out(abilities, writing.force, "--abilities")
+    loaded, table = source.read()
+    if out is None:
+        small = loaded.data.n_items < _PARQUET_FROM
+        out = Path(f"{source.name}-bank.{'json' if small else 'parquet'}")
+        check_out(out, writing.force)
+    estimator = sklearn_mirt.MIRTTransformer(
+        **model.parameters(),
+        item_groups=source.groups(table),
+        guessing=guessing or None,
     )
-    if out is not None:
-        common.check_out(out, force)
+    with fit_bar(estimator, loaded.data):
+        estimator.fit(loaded.data)
+    training = {"source": source.about(), "notes": list(loaded.notes)}
+    sklearn_mirt.save_item_bank(estimator, out, training=training, force=writing.force)
     if abilities is not None:
-        common.check_out(abilities, force, "--abilities")
-    with common.one_line_errors(debug):
-        from sklearn_mirt import MIRTTransformer, save_item_bank
-        from sklearn_mirt.data.files.write import write_table
-
-        loaded, table = source.read()
-        if out is None:
-            small = loaded.data.n_items < _PARQUET_FROM
-            out = Path(f"{source.name}-bank.{'json' if small else 'parquet'}")
-            common.check_out(out, force)
-        estimator = MIRTTransformer(
-            dims,
-            rotation=common.rotation_of(rotation),
-            item_groups=source.groups(table),
-            guessing=guessing or None,
-            n_jobs=jobs,
-        )
-        common.fit_with_bar(estimator, loaded.data)
-        training = {"source": source.about(), "notes": list(loaded.notes)}
-        save_item_bank(estimator, out, training=training, force=force)
-        if abilities is not None:
-            table = ability_table(estimator)
-            write_table(table, abilities, force=force, guard_formulas=guard_formulas)
-        answer = _summary(estimator, out)
-        if as_json:
-            common.print_json(answer)
-            return
-        common.print_notes(loaded.notes)
-        _show(answer, estimator)
+        frame = estimator.ability_posteriors_.to_frame()
+        frame.index = frame.index.map(str)
+        write_table(frame.reset_index(), abilities, **asdict(writing))
+    answer = _summary(estimator, out)
+    return Answer(answer, _sentences(answer), loaded.notes)
 
 
-def ability_table(estimator):
-    """Return abilities and their standard errors by respondent, as a DataFrame."""
-    import pandas as pd
-
-    posterior = estimator.ability_posteriors_
-    columns = {"respondent": [str(name) for name in posterior.ids]}
-    for k in range(posterior.mean.shape[1]):
-        columns[f"dim{k + 1}"] = posterior.mean[:, k]
-        columns[f"se_dim{k + 1}"] = posterior.standard_errors[:, k]
-    return pd.DataFrame(columns)
-
-
-def _summary(estimator, out) -> dict:
+def _summary(estimator, out: Path) -> dict:
     return {
         "bank": str(out),
         "n_respondents": len(estimator.respondents_),
@@ -105,77 +81,53 @@ def _summary(estimator, out) -> dict:
     }
 
 
-def _show(answer: dict, estimator) -> None:
+def _sentences(answer: dict) -> list[str]:
     state = "converged" if answer["converged"] else "NOT converged"
-    typer.echo(
+    fitted = (
         f"{answer['solver']} fit of {answer['n_respondents']:,} respondents x "
         f"{answer['n_items']:,} items in {answer['n_dims']} dimensions: {state} after "
         f"{answer['n_iter']} passes"
     )
-    correlation = estimator.ability_correlation_
-    if len(correlation) > 1:
-        pairs = [
-            f"dim{i + 1} and dim{j + 1} {correlation[i, j]:+.2f}"
-            for i in range(len(correlation))
-            for j in range(i)
-        ]
-        typer.echo(f"correlations of abilities: {', '.join(pairs)}")
-    typer.echo(f"wrote {answer['bank']}")
+    dims = dimension_names(answer["n_dims"])
+    pairs = [
+        f"{dims[i]} and {dims[j]} {correlation:+.2f}"
+        for i, row in enumerate(answer["ability_correlation"])
+        for j, correlation in enumerate(row[:i])
+    ]
+    correlations = [f"correlations of abilities: {', '.join(pairs)}"] if pairs else []
+    return [fitted, *correlations, f"wrote {answer['bank']}"]
 
 
 def dims(
-    responses: common.Responses,
-    items: common.Items = None,
-    layout: common.LayoutOption = Layout.auto,
-    metric: common.Metric = None,
-    filter: common.FilterOption = None,
-    task: common.Task = None,
-    errors: common.Errors = None,
-    aggregate: common.AggregateOption = None,
-    group_column: common.Group = "benchmark",
+    source: Source,
     most: Annotated[int, typer.Option(min=1, help="Largest number to try.")] = 6,
-    out: Annotated[Path | None, typer.Option(help="Also write the table here.")] = None,
-    force: common.Force = False,
-    seed: common.Seed = 0,
-    jobs: common.Jobs = None,
-    as_json: common.AsJson = False,
-    debug: common.Debug = False,
-) -> None:
+    out: Table = None,
+    force: Force = False,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+) -> Answer:
     """Recommend a number of dimensions, with what speaks for each.
 
     Example: sklearn-mirt dims scores.csv.gz --items items.csv --most 4
     """
-    source = common.Source(
-        responses, items, layout, metric, filter, task, errors, aggregate, group_column
-    )
+    check_out(out, force)
+    loaded, table = source.read()
+    with step_bar("trying numbers of dimensions", most) as report:
+        choice = sklearn_mirt.choose_dimensions(
+            loaded.data,
+            n_dims=range(1, most + 1),
+            item_groups=source.groups(table),
+            random_state=seed,
+            n_jobs=jobs,
+            progress=lambda done, total: report(done, f"dimensions tried: {done}"),
+        )
     if out is not None:
-        common.check_out(out, force)
-    with common.one_line_errors(debug):
-        from sklearn_mirt import choose_dimensions
-        from sklearn_mirt.data.files.write import write_table
-
-        loaded, table = source.read()
-        with progress.step_bar("trying numbers of dimensions", most) as report:
-            choice = choose_dimensions(
-                loaded.data,
-                n_dims=range(1, most + 1),
-                item_groups=source.groups(table),
-                random_state=seed,
-                n_jobs=jobs,
-                progress=lambda done, total: report(done, f"dimensions tried: {done}"),
-            )
-        if out is not None:
-            write_table(choice.table.reset_index(), out, force=force)
-        if as_json:
-            common.print_json(
-                {
-                    "recommended": choice.recommended,
-                    "held_out": choice.by,
-                    "rule": choice.rule,
-                    "table": common.records(choice.table),
-                }
-            )
-            return
-        common.print_notes(loaded.notes)
-        common.print_frame(choice.table)
-        typer.echo(f"{choice.recommended} dimensions: {choice.rule}")
+        write_table(choice.table.reset_index(), out, force=force)
+    answer = {
+        "recommended": choice.recommended,
+        "held_out": choice.by,
+        "rule": choice.rule,
+        "table": records(choice.table),
+    }
+    found = f"{choice.recommended} dimensions: {choice.rule}"
+    return Answer(answer, [table_of(choice.table), found], loaded.notes)

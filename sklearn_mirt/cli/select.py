@@ -1,132 +1,100 @@
 """The commands `select` and `score`."""
 
-from enum import Enum
+import warnings
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
+import numpy as np
 import typer
+from rich.text import Text
 
-from sklearn_mirt.cli import common, progress
-from sklearn_mirt.cli.common import Layout
+import sklearn_mirt
+from sklearn_mirt.cli.options import Dims, Seed, Table, Writing, check_out
+from sklearn_mirt.cli.printing import Answer, Part, records, table_of
+from sklearn_mirt.cli.progress import work_bar
+from sklearn_mirt.cli.reading import Layout, Source
+from sklearn_mirt.data.files.write import write_table
 
 _NORMAL_95 = 1.959964
 
 
-class Kind(str, Enum):  # noqa: UP042 - typer shows the members of a str enumeration
-    """Forms of a list of items."""
-
-    lm_eval = "lm-eval"
-    inspect = "inspect"
-    csv = "csv"
-
-
-class Strategy(str, Enum):  # noqa: UP042
-    """How items are chosen."""
-
-    kriging = "kriging"
-    information = "information"
-    discrimination = "discrimination"
-    anchors = "anchors"
-    stratified = "stratified"
-    random = "random"
+Strategy = Literal[
+    "kriging", "information", "discrimination", "anchors", "stratified", "random"
+]
 
 
 def select(
-    responses: common.Responses,
+    source: Source,
     n_items: Annotated[int, typer.Option(min=1, help="Number of items to choose.")],
-    items: common.Items = None,
-    layout: common.LayoutOption = Layout.auto,
-    metric: common.Metric = None,
-    filter: common.FilterOption = None,
-    task: common.Task = None,
-    errors: common.Errors = None,
-    aggregate: common.AggregateOption = None,
-    group_column: common.Group = "benchmark",
+    writing: Writing,
     strategy: Annotated[
         Strategy, typer.Option(help="How items are chosen.")
-    ] = Strategy.kriging,
-    dims: common.Dims = 2,
+    ] = "kriging",
+    dims: Dims = 2,
     out: Annotated[
         Path | None,
         typer.Option(help="List of items, best first in .csv (default NAME-items.csv)"),
     ] = None,
     kind: Annotated[
-        Kind | None,
+        Literal["lm-eval", "inspect", "csv"] | None,
         typer.Option(help="Form of the list; default csv, lm-eval for .json."),
     ] = None,
-    force: common.Force = False,
-    guard_formulas: common.GuardFormulas = False,
-    seed: common.Seed = 0,
-    as_json: common.AsJson = False,
-    debug: common.Debug = False,
-) -> None:
+    seed: Seed = 0,
+) -> Answer:
     """Choose the items that tell most about the full scores of new models.
 
     Example: sklearn-mirt select scores.csv.gz --items items.csv --n-items 100
     """
-    source = common.Source(
-        responses, items, layout, metric, filter, task, errors, aggregate, group_column
-    )
     out = out or Path(f"{source.name}-items.csv")
-    common.check_out(out, force)
-    with common.one_line_errors(debug):
-        import pandas as pd
-
-        from sklearn_mirt import InformativeItemSelector
-        from sklearn_mirt.selection.item_lists import write_item_list
-
-        loaded, table = source.read()
-        groups = source.groups(table)
-        selector = InformativeItemSelector(
-            n_items,
-            strategy=strategy.value,
-            item_groups=groups,
-            n_dims=dims,
-            random_state=seed,
-        )
-        with progress.progress_bar(f"choosing {n_items} items"):
-            selector.fit(_frame(loaded.data))
-            scorer = selector.scorer()
-            std = scorer.expected_error(selector.ranking_)
-        chosen = loaded.data.items[selector.ranking_]
-        if table is None:
-            table = pd.DataFrame(index=pd.Index(loaded.data.items, name="item_id"))
-        else:
-            table = table.assign(benchmark=groups)
-        form = None if kind is None else kind.value
-        write_item_list(
-            table.loc[chosen],
-            out,
-            kind=form,
-            force=force,
-            guard_formulas=guard_formulas,
-        )
-        expected = _expected(scorer, std, groups, chosen)
-        if as_json:
-            answer = {"items": list(chosen), "expected": common.records(expected)}
-            common.print_json({**answer, "notes": list(loaded.notes), "out": str(out)})
-            return
-        common.print_notes(loaded.notes)
-        common.print_frame(expected, title="expected standard errors of full scores")
-        typer.echo(f"wrote {len(chosen)} items to {out}")
+    check_out(out, writing.force)
+    loaded, table = source.read()
+    groups = source.groups(table)
+    selector = sklearn_mirt.InformativeItemSelector(
+        n_items,
+        strategy=strategy,
+        item_groups=groups,
+        n_dims=dims,
+        random_state=seed,
+    )
+    with work_bar(f"choosing {n_items} items"):
+        selector.fit(loaded.data)
+        scorer = selector.scorer()
+        std = scorer.expected_error(selector.ranking_)
+    chosen = loaded.data.items[selector.ranking_]
+    listed = _listed(table, groups, chosen)
+    sklearn_mirt.write_item_list(listed, out, kind=kind, **asdict(writing))
+    names = scorer.get_feature_names_out()
+    expected = _expected(names, std, groups, chosen)
+    answer = {"items": list(chosen), "expected": records(expected)}
+    return Answer(
+        {**answer, "notes": list(loaded.notes), "out": str(out)},
+        [
+            Text("expected standard errors of full scores"),
+            table_of(expected),
+            f"wrote {len(chosen)} items to {out}",
+        ],
+        loaded.notes,
+    )
 
 
-def _frame(data):
+def _listed(table, groups, chosen):
+    """Return the rows of the chosen items, with their groups as benchmarks."""
     import pandas as pd
 
-    return pd.DataFrame(data.to_wide(), index=data.respondents, columns=data.items)
+    if table is None:
+        return pd.DataFrame(index=pd.Index(chosen, name="item_id"))
+    return table.assign(benchmark=groups).loc[chosen]
 
 
-def _expected(scorer, std, groups, chosen):
+def _expected(names, std, groups, chosen):
+    """Return the number of chosen items and the expected error, by score."""
     import pandas as pd
 
-    names = list(scorer.get_feature_names_out())
-    counts = [len(chosen)]
-    if groups is None:
-        counts += [len(chosen)] * (len(names) - 1)
-    else:
+    counts = [len(chosen)] * len(names)
+    if groups is not None:
         per_group = groups.loc[chosen].astype(str).value_counts()
-        counts += [int(per_group.get(name, 0)) for name in names[1:]]
+        counts[1:] = [int(per_group.get(name, 0)) for name in names[1:]]
     table = pd.DataFrame(
         {"chosen": counts, "standard_error": std},
         index=pd.Index(names, name="score"),
@@ -136,108 +104,85 @@ def _expected(scorer, std, groups, chosen):
 
 
 def score(
-    responses: common.Responses,
+    source: Source,
     train: Annotated[
         Path,
         typer.Option(help="Scores of other models on all items: file or folder."),
     ],
-    items: common.Items = None,
-    layout: common.LayoutOption = Layout.auto,
-    metric: common.Metric = None,
-    filter: common.FilterOption = None,
-    task: common.Task = None,
-    errors: common.Errors = None,
-    aggregate: common.AggregateOption = None,
-    group_column: common.Group = "benchmark",
-    train_layout: common.LayoutOption = Layout.auto,
+    writing: Writing,
+    train_layout: Layout = "auto",
     chosen: Annotated[
         Path | None,
         typer.Option(help="Item table: use the answers to these items only."),
     ] = None,
-    dims: common.Dims = 2,
-    out: Annotated[Path | None, typer.Option(help="Also write the table here.")] = None,
-    force: common.Force = False,
-    guard_formulas: common.GuardFormulas = False,
-    as_json: common.AsJson = False,
-    debug: common.Debug = False,
-) -> None:
+    dims: Dims = 2,
+    out: Table = None,
+) -> Answer:
     """Estimate full scores of new models, with intervals, from some of the items.
 
     Example: sklearn-mirt score new.csv --train scores.csv.gz --items items.csv
     """
-    given = (metric, filter, task, errors, aggregate, group_column)
-    source = common.Source([train], items, train_layout, *given)
-    new = common.Source(responses, None, layout, *given)
+    check_out(out, writing.force)
+    training = replace(source, responses=[train], layout=train_layout)
+    loaded, table = training.read()
+    new = replace(source, items=None).read()[0].data
+    listed = None if chosen is None else set(sklearn_mirt.read_items(chosen).index)
+    answers = _known_only(new, listed, loaded.data.items, source.responses[0])
+    scorer = sklearn_mirt.FullScoreRegressor(dims, item_groups=training.groups(table))
+    with work_bar("fitting the other models"):
+        scorer.fit(loaded.data)
+        scores, std = scorer.predict(answers, return_std=True)
+    result = _estimates(answers, scores, std, scorer.get_feature_names_out())
     if out is not None:
-        common.check_out(out, force)
-    with common.one_line_errors(debug):
-        from sklearn_mirt import FullScoreRegressor
-        from sklearn_mirt.data.files.read import read_items
-        from sklearn_mirt.data.files.write import write_table
-
-        loaded, table = source.read()
-        answers = _frame(new.read()[0].data)
-        if chosen is not None:
-            listed = read_items(chosen).index
-            answers = answers.loc[:, answers.columns.isin(listed)]
-        answers = _known_only(answers, loaded.data.items, responses[0])
-        scorer = FullScoreRegressor(dims, item_groups=source.groups(table))
-        with progress.progress_bar("fitting the other models"):
-            scorer.fit(_frame(loaded.data))
-            scores, std = scorer.predict(answers, return_std=True)
-        names = scorer.get_feature_names_out()
-        result = _estimates(answers, scores, std, names)
-        if out is not None:
-            write_table(result, out, force=force, guard_formulas=guard_formulas)
-        if as_json:
-            common.print_json({"scores": result.to_dict(orient="records")})
-            return
-        common.print_notes(loaded.notes)
-        typer.echo(f"full scores over {loaded.data.n_items:,} items, 95% intervals")
-        for name, rows in result.groupby("respondent", sort=False):
-            columns = rows.set_index("score").drop(columns=["respondent", "n_answers"])
-            n = rows["n_answers"].iloc[0]
-            common.print_frame(columns, title=f"\n{name}, from {n:,} answers")
+        write_table(result, out, **asdict(writing))
+    parts: list[Part] = [
+        f"full scores over {loaded.data.n_items:,} items, 95% intervals"
+    ]
+    for name, rows in result.groupby("respondent", sort=False):
+        columns = rows.set_index("score").drop(columns=["respondent", "n_answers"])
+        n = rows["n_answers"].iloc[0]
+        parts += [Text(f"\n{name}, from {n:,} answers"), table_of(columns)]
+    answer = {"scores": result.to_dict(orient="records")}
+    return Answer(answer, parts, loaded.notes)
 
 
-def _known_only(answers, items, path):
-    """Return the answers to items of the training data; refuse if there are none."""
-    known = answers.columns.isin(items)
-    if not known.any():
+def _known_only(new, listed, known, path):
+    """Return the answers to listed items of the training data; refuse if none are."""
+    items, known = new.items, set(known)
+    asked = [k for k, item in enumerate(items) if listed is None or item in listed]
+    used = [k for k in asked if items[k] in known]
+    if not used:
         raise ValueError(
-            f"{path}: none of its items ({', '.join(map(repr, answers.columns[:3]))}, "
+            f"{path}: none of its items ({', '.join(map(repr, items[asked[:3]]))}, "
             "...) is among those of --train"
         )
-    if not known.all():
-        import warnings
-
+    if len(used) < len(asked):
         warnings.warn(
-            f"{path}: {(~known).sum()} items are not among those of --train and are "
-            "not used",
+            f"{path}: {len(asked) - len(used)} items are not among those of --train "
+            "and are not used",
             UserWarning,
             stacklevel=2,
         )
-    return answers.loc[:, known]
+    return new.take(items=np.array(used))
 
 
 def _estimates(answers, scores, std, names):
     """Return one row per respondent and score."""
-    import numpy as np
     import pandas as pd
 
     shown = len(names) if len(names) > 2 else 1
-    reach = _NORMAL_95 * std
-    rows = [
+    n_answers = np.isfinite(answers.to_wide()).sum(1)
+    scores, std = scores[:, :shown].ravel(), std[:, :shown].ravel()
+    return pd.DataFrame(
         {
-            "respondent": str(respondent),
-            "score": str(names[k]),
-            "estimate": scores[i, k],
-            "standard_error": std[i, k],
-            "low": float(np.clip(scores[i, k] - reach[i, k], 0, 1)),
-            "high": float(np.clip(scores[i, k] + reach[i, k], 0, 1)),
-            "n_answers": int(answers.iloc[i].notna().sum()),
+            "respondent": np.repeat(
+                answers.respondents.astype(str).astype(object), shown
+            ),
+            "score": np.tile(names[:shown], len(n_answers)),
+            "estimate": scores,
+            "standard_error": std,
+            "low": np.clip(scores - _NORMAL_95 * std, 0, 1),
+            "high": np.clip(scores + _NORMAL_95 * std, 0, 1),
+            "n_answers": np.repeat(n_answers, shown),
         }
-        for i, respondent in enumerate(answers.index)
-        for k in range(shown)
-    ]
-    return pd.DataFrame(rows)
+    )

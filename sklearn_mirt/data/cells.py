@@ -18,12 +18,16 @@ SPARSE_BELOW = 0.15  # share of observed cells under which storing pairs is smal
 
 @dataclass(frozen=True, eq=False)
 class DenseBlock:
-    """Scores of a run of items: (n_block_items, n_respondents), -1 where missing."""
+    """Scores of a run of items: (n_block_items, n_respondents), -1 where missing.
+
+    `logit_offset` is a known additive term of the logit of each cell; finite.
+    """
 
     start: int
     stop: int
     scores: np.ndarray
     weights: np.ndarray | None
+    logit_offset: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,7 @@ class SparseBlock:
     respondents: np.ndarray
     scores: np.ndarray
     weights: np.ndarray | None
+    logit_offset: np.ndarray | None = None
 
 
 def _even_edges(shape, n_cells, n_runs):

@@ -403,3 +403,10 @@ class ResponseData:
             f"ResponseData({self.n_respondents} respondents x {self.n_items} items, "
             f"{self.n_observed} answers)"
         )
+
+
+def as_responses(responses):
+    """Return a table as ResponseData; ResponseData as it is."""
+    if isinstance(responses, ResponseData):
+        return responses
+    return ResponseData.from_wide(responses)

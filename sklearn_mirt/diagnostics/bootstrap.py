@@ -1,4 +1,4 @@
-"""Bootstrap: how far abilities, ranks, correlations and discriminations would move.
+"""Bootstrap errors of abilities, ranks, correlations and discriminations.
 
 Two questions, two populations:
 
@@ -16,26 +16,25 @@ A correlation of benchmark and dimension depends on both; the two variances add
 on the safe side. Neither says what other *benchmarks* would have shown.
 """
 
-import warnings
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from scipy import stats
-from threadpoolctl import threadpool_limits
 
+from sklearn_mirt.data.files.kept_results import KeptResults, digest
 from sklearn_mirt.data.resampling import resampled
-from sklearn_mirt.diagnostics.correlations import Scales, fisher_interval, pearson
-from sklearn_mirt.diagnostics.refit import Refitter, as_data
-from sklearn_mirt.diagnostics.replicates import KeptReplicates, digest
+from sklearn_mirt.diagnostics.correlations import (
+    Scales,
+    fisher_interval,
+    pearson,
+)
+from sklearn_mirt.diagnostics.refit import Refitter
+from sklearn_mirt.diagnostics.replicates import finished_in_order
 from sklearn_mirt.estimators.base import BaseMIRT
-from sklearn_mirt.exceptions import ResponseDataWarning
+from sklearn_mirt.models.abilities import dimension_columns
 from sklearn_mirt.models.item_design import group_labels, sorted_codes
-from sklearn_mirt.solvers.runners.threads import dask_client, n_threads
 
-_PASSES = {"items": 10, "respondents": 60}
 _TOL = 1e-6
 
 
@@ -102,12 +101,9 @@ class Bootstrap:
 
         errors, theta = self.ability_errors(), self.estimator.abilities_
         reach = stats.norm.ppf(0.5 + level / 2) * errors
-        columns = {}
-        for k in range(theta.shape[1]):
-            columns[f"dim{k + 1}"] = theta[:, k]
-            columns[f"se_dim{k + 1}"] = errors[:, k]
-            columns[f"low_dim{k + 1}"] = theta[:, k] - reach[:, k]
-            columns[f"high_dim{k + 1}"] = theta[:, k] + reach[:, k]
+        columns = dimension_columns(
+            {"": theta, "se_": errors, "low_": theta - reach, "high_": theta + reach}
+        )
         index = pd.Index(self.estimator.respondents_, name="respondent")
         return pd.DataFrame(columns, index)
 
@@ -188,7 +184,7 @@ class Bootstrap:
         return pd.DataFrame({"mdisc": value, "low": low, "high": high}, index)
 
     def _spread_draws(self, dim):
-        """Replicates of one ability, spread to the size of the errors."""
+        """Return replicates of one ability, spread to the size of the errors."""
         draws = self._needed("items", self.abilities, "abilities")[:, :, dim]
         theta = self.estimator.abilities_[:, dim]
         wider = self.ability_errors()[:, dim] / np.maximum(draws.std(0, ddof=1), 1e-300)
@@ -221,20 +217,12 @@ def combined_intervals(*bootstraps, level=0.95):
     """
     import pandas as pd
 
-    variance = sum(b.correlation_errors() ** 2 for b in bootstraps)
-    dof = (
-        min(b.n_units - 1 for b in bootstraps if b.resample == "respondents")
-        if any(b.resample == "respondents" for b in bootstraps)
-        else np.inf
-    )
+    error = np.sqrt(sum(b.correlation_errors() ** 2 for b in bootstraps))
+    units = [b.n_units for b in bootstraps if b.resample == "respondents"]
+    dof = min(units, default=np.inf) - 1
     r = bootstraps[0].observed
-    low, high = fisher_interval(r, np.sqrt(variance), np.full(r.shape, dof), level)
-    columns = {}
-    for k in range(r.shape[1]):
-        columns[f"r_dim{k + 1}"] = r[:, k]
-        columns[f"se_z_dim{k + 1}"] = np.sqrt(variance[:, k])
-        columns[f"low_dim{k + 1}"] = low[:, k]
-        columns[f"high_dim{k + 1}"] = high[:, k]
+    low, high = fisher_interval(r, error, np.full(r.shape, dof), level)
+    columns = dimension_columns({"r_": r, "se_z_": error, "low_": low, "high_": high})
     return pd.DataFrame(columns, pd.Index(bootstraps[0].scales, tupleize_cols=False))
 
 
@@ -261,7 +249,7 @@ def bootstrap(
     progress=None,
     keep=None,
 ):
-    """Refit a model to resampled answers, from where it stands and in its axes.
+    """Refit a model to resampled answers, starting from it and in its axes.
 
     Parameters
     ----------
@@ -290,8 +278,8 @@ def bootstrap(
     progress : callable, default=None
         Called as ``progress(done, n_replicates)`` after each replicate.
     keep : path-like, default=None
-        Folder where each finished replicate is kept; those that are there already, of
-        the same fit and settings, are not computed again.
+        Folder where each finished replicate is kept; replicates found in it, of the
+        same fit and settings, are not computed again.
 
     Returns
     -------
@@ -315,151 +303,162 @@ def bootstrap(
     ----------
     Efron & Tibshirani (1993), *An Introduction to the Bootstrap*, chapters 6 and 8.
     """
-    data = as_data(responses)
-    if resample not in _PASSES:
-        raise ValueError(f"resample must be one of {tuple(_PASSES)}, got {resample!r}")
-    refitter = Refitter(
-        estimator, data, max_iter=max_iter or _PASSES[resample], tol=_TOL, n_jobs=1
-    )
-    if scales is None:
-        scales = estimator.item_groups_
-    if not isinstance(scales, Scales):
-        scales = Scales.from_labels(np.asarray(scales, dtype=object))
-    means = scales.means(data)
+    replicates: Replicates
+    refitter, scales = Refitter(estimator, responses), Scales.of(scales, estimator)
     if resample == "items":
-        n_units = data.n_items
-        draw, replicate = _item_draws(refitter.design.groups), _item_replicate
+        replicates = ItemReplicates(refitter, scales, max_iter)
+    elif resample == "respondents":
+        replicates = RespondentReplicates(refitter, scales, max_iter, respondent_groups)
     else:
-        draw, n_units = _respondent_draws(data.respondents, respondent_groups)
-        replicate = _respondent_replicate
-    seeds = np.random.SeedSequence(random_state).spawn(n_replicates)
-
-    def one(seed):
-        index = draw(np.random.default_rng(seed))
-        return replicate(refitter, scales, means, index)
-
-    if keep is not None:
-        families = respondent_groups is not None
-        mark = digest(
-            (estimator.slopes_, estimator.intercepts_, estimator.abilities_, means),
-            *(resample, max_iter or _PASSES[resample], random_state),
-            *refitter.design.groups.tolist(),
-            families and respondent_codes(data.respondents, respondent_groups).tolist(),
+        raise ValueError(
+            f"resample must be one of ('items', 'respondents'), got {resample!r}"
         )
-        one = _kept(one, KeptReplicates(keep, mark))
-    done = finished_in_order(one, seeds, n_jobs, progress)
-    abilities, correlations, mdisc = zip(*done, strict=True)
-    return Bootstrap(
-        resample,
-        estimator,
-        np.array(abilities) if resample == "items" else None,
-        np.array(correlations),
-        np.array(mdisc) if resample == "respondents" else None,
-        pearson(estimator.abilities_, means),
-        scales.names,
-        n_units,
+    return replicates.run(
+        n_replicates,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
+        keep=keep,
     )
 
 
-def _kept(one, kept):
-    """Return the function of a seed that looks first among what is kept."""
-    return lambda seed: kept.get(seed.spawn_key[-1], lambda: one(seed))
+class Replicates:
+    """Refits to resampled answers; see :func:`bootstrap`.
+
+    Parameters
+    ----------
+    refitter : Refitter
+    scales : Scales
+    max_iter : int, default=None
+    """
+
+    resample: str
+    passes: int
+    n_units: int
+
+    def __init__(self, refitter, scales, max_iter=None):
+        self.max_iter = max_iter or self.passes
+        self.refitter = refitter.using(max_iter=self.max_iter, tol=_TOL, n_jobs=1)
+        self.scales, self.means = scales, scales.means(refitter.data)
+
+    def replicate(self, seed):
+        """Return one replicate as a dict of arrays."""
+        raise NotImplementedError
+
+    def settings(self):
+        """Return what a replicate depends on besides its seed."""
+        fit = self.refitter.estimator
+        arrays = (fit.slopes_, fit.intercepts_, fit.abilities_, self.means)
+        return {
+            "fit": digest(arrays, self.refitter.design.groups.tolist()),
+            "resample": self.resample,
+            "max_iter": self.max_iter,
+        }
+
+    def run(
+        self, n_replicates, *, random_state=0, n_jobs=None, progress=None, keep=None
+    ):
+        """Return the Bootstrap of some replicates."""
+        replicate = self.replicate
+        if keep is not None:
+            settings = self.settings() | {"random_state": repr(random_state)}
+            replicate = partial(_kept, KeptResults(keep, settings), replicate)
+        seeds = np.random.SeedSequence(random_state).spawn(n_replicates)
+        done = finished_in_order(replicate, seeds, n_jobs, progress)
+        found = {name: np.array([part[name] for part in done]) for name in done[0]}
+        estimator = self.refitter.estimator
+        return Bootstrap(
+            self.resample,
+            estimator,
+            found.get("abilities"),
+            found["correlations"],
+            found.get("mdisc"),
+            pearson(estimator.abilities_, self.means),
+            self.scales.names,
+            self.n_units,
+        )
 
 
-def _item_draws(groups):
-    """Return a function that draws items within their group, sorted."""
+def _kept(results, replicate, seed):
+    """Return the replicate of a seed, computed unless it is among the results."""
+    return results.get(f"{seed.spawn_key[-1]:05d}", partial(replicate, seed))
+
+
+class ItemReplicates(Replicates):
+    """Refits to items drawn within their group."""
+
+    resample, passes = "items", 10
+
+    def __init__(self, refitter, scales, max_iter=None):
+        super().__init__(refitter, scales, max_iter)
+        self.n_units = refitter.data.n_items
+
+    def replicate(self, seed):
+        """Return the abilities, and correlations with scores on the items drawn."""
+        rng = np.random.default_rng(seed)
+        index = _drawn_items(self.refitter.design.groups, rng)
+        theta = self.refitter.fit(items=index).abilities.mean
+        drawn = resampled(self.refitter.data, items=index)
+        means = self.scales.take(index).means(drawn)
+        return {"abilities": theta, "correlations": pearson(theta, means)}
+
+
+class RespondentReplicates(Replicates):
+    """Refits to respondents, or groups of them, drawn at random."""
+
+    resample, passes = "respondents", 60
+
+    def __init__(self, refitter, scales, max_iter=None, groups=None):
+        super().__init__(refitter, scales, max_iter)
+        self.families = _families(refitter.data.respondents, groups)
+        self.n_units = len(self.families)
+
+    def settings(self):
+        """Return what a replicate depends on besides its seed."""
+        families = digest([], *map(np.ndarray.tolist, self.families))
+        return super().settings() | {"respondent_groups": families}
+
+    def replicate(self, seed):
+        """Return correlations of the respondents drawn, and discriminations."""
+        index = _drawn_families(self.families, np.random.default_rng(seed))
+        refit = self.refitter.fit(respondents=index)
+        return {
+            "correlations": pearson(refit.abilities.mean, self.means[index]),
+            "mdisc": refit.items.mdisc.astype(np.float32),
+        }
+
+
+def _drawn_items(groups, rng):
+    """Return items drawn within their group, sorted."""
     members = [np.flatnonzero(groups == g) for g in np.unique(groups)]
-
-    def draw(rng):
-        return np.sort(np.concatenate([rng.choice(m, len(m)) for m in members]))
-
-    return draw
+    return np.sort(np.concatenate([rng.choice(m, len(m)) for m in members]))
 
 
-def _respondent_draws(respondents, groups):
-    """Return a function that draws respondents, or groups of them, and the units."""
+def _families(respondents, groups):
+    """Return the places of the members of each group; each respondent without groups.
+
+    Raises
+    ------
+    ValueError
+        There is a single group, or a respondent without group.
+    """
     if groups is None:
-        n = len(respondents)
-        return (lambda rng: np.sort(rng.choice(n, n))), n
+        return np.arange(len(respondents))[:, None]
     codes = respondent_codes(respondents, groups)
-    members = [np.flatnonzero(codes == g) for g in range(codes.max() + 1)]
-    if len(members) < 2:
+    if codes.max() < 1:
         raise ValueError(
             "The bootstrap over groups of respondents needs at least two of them, got "
             "one"
         )
+    return [np.flatnonzero(codes == g) for g in range(codes.max() + 1)]
 
-    def draw(rng):
-        chosen = rng.choice(len(members), len(members))
-        return np.sort(np.concatenate([members[g] for g in chosen]))
 
-    return draw, len(members)
+def _drawn_families(families, rng):
+    """Return the members of as many groups, drawn with replacement, sorted."""
+    chosen = rng.choice(len(families), len(families))
+    return np.sort(np.concatenate([families[g] for g in chosen]))
 
 
 def respondent_codes(respondents, groups):
     """Return the group of each respondent as an integer from 0."""
-    try:
-        labels = group_labels(respondents, groups)
-    except ValueError as error:
-        text = str(error).replace("item_groups", "respondent_groups")
-        raise ValueError(text.replace("item", "respondent")) from None
-    return sorted_codes(labels)[1]
-
-
-def _item_replicate(refitter, scales, means, index):
-    refit = refitter.fit(items=index)
-    drawn = scales.take(index).means(resampled(refitter.data, items=index))
-    theta = refit.abilities.mean
-    return theta, pearson(theta, drawn), None
-
-
-def _respondent_replicate(refitter, scales, means, index):
-    refit = refitter.fit(respondents=index)
-    r = pearson(refit.abilities.mean, means[index])
-    return None, r, refit.items.mdisc.astype(np.float32)
-
-
-def finished_in_order(function, tasks, n_jobs, progress=None):
-    """Return function(task) of each task; after an interruption, of the first ones.
-
-    Threads, as the work releases the interpreter's lock; or the workers of a cluster,
-    where joblib's Dask backend is active.
-    """
-    done = []
-    try:
-        with _submitting(function, n_jobs) as submit:
-            for result in [submit(task) for task in tasks]:
-                done.append(result.result())
-                if progress is not None:
-                    progress(len(done), len(tasks))
-    except KeyboardInterrupt:
-        if len(done) < 3:
-            raise
-        warnings.warn(
-            f"Interrupted: {len(done)} of {len(tasks)} replicates are kept",
-            ResponseDataWarning,
-            stacklevel=3,
-        )
-    return done
-
-
-@contextmanager
-def _submitting(function, n_jobs):
-    """Yield what takes a task and returns the future of its result."""
-    client = dask_client()
-    if client is not None:
-        # once to each worker, with the data that it refits
-        there = client.scatter([function], broadcast=True, hash=False)[0]
-        yield lambda task: client.submit(_on_worker, there, task, pure=False)
-        return
-    with threadpool_limits(limits=1, user_api="blas"):
-        pool = ThreadPoolExecutor(n_threads(n_jobs))
-        try:
-            yield partial(pool.submit, function)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _on_worker(function, task):
-    with threadpool_limits(limits=1, user_api="blas"):
-        return function(task)
+    return sorted_codes(group_labels(respondents, groups, "respondent"))[1]

@@ -28,6 +28,14 @@ class Scales:
         names, parts = sorted_codes(labels)
         return cls(parts, np.eye(len(names), dtype=bool), list(names))
 
+    @classmethod
+    def of(cls, scales, estimator):
+        """Return Scales from a label for each item; None for the groups of the fit."""
+        if isinstance(scales, cls):
+            return scales
+        labels = estimator.item_groups_ if scales is None else scales
+        return cls.from_labels(np.asarray(labels, dtype=object))
+
     def take(self, items):
         """Return the scales of some items."""
         return Scales(self.parts[items], self.members, self.names)
@@ -57,7 +65,7 @@ def pearson(abilities, means):
     seen = ~np.isnan(means)
     n = seen.sum(0)[:, None].astype(float)
     # centred first: the sums of squares of scores near 1 would lose digits
-    filled = np.where(seen, means - _column_means(means, seen), 0.0)
+    filled = np.where(seen, means - mean_of_known(means), 0.0)
     theta = abilities - abilities.mean(0)
     weight = seen.T.astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -70,9 +78,11 @@ def pearson(abilities, means):
     return np.where(usable, np.clip(r, -1, 1), np.nan)
 
 
-def _column_means(means, seen):
+def mean_of_known(values):
+    """Return the mean over the first axis of what is not NaN."""
+    known = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
-        return np.where(seen, means, 0.0).sum(0) / seen.sum(0)
+        return np.where(known, values, 0.0).sum(0) / known.sum(0)
 
 
 def fisher_influences(abilities, means) -> tuple[np.ndarray, np.ndarray]:

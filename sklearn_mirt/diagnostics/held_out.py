@@ -1,8 +1,8 @@
-"""Held-out answers: whether the model of an audit predicts what it has not seen.
+"""Held-out answers: whether a model predicts answers that it has not seen.
 
-Cells are held out at random, the model is fitted again to the rest, from a cold start,
-and both the model and the baselines predict the cells left out. A model that does not
-beat the additive baseline (respondent + item) has no use for its dimensions.
+Cells are held out at random, the model is refitted to the rest from a cold start, and
+both the model and the baselines predict the cells left out. A model that does not beat
+the additive baseline (respondent + item) has no use for its dimensions.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklearn_mirt.data.resampling import with_cells
-from sklearn_mirt.diagnostics.refit import Refitter, as_data
+from sklearn_mirt.diagnostics.refit import Refitter
 from sklearn_mirt.estimators import baselines
-from sklearn_mirt.models.prediction import expected_cells
+from sklearn_mirt.models.prediction import expected_cells, log_losses
 
 _BINS = 10
 _SMALLEST = 1e-6  # no prediction of a baseline is taken for certain
@@ -52,7 +52,7 @@ def held_out_predictions(
     random_state=0,
     n_jobs=None,
 ):
-    """Hold out cells, fit the model again to the rest, predict; also with baselines.
+    """Hold out cells, refit the model to the rest and predict them, as do baselines.
 
     Parameters
     ----------
@@ -76,20 +76,25 @@ def held_out_predictions(
     ValueError
         `share` is not in (0, 1), or nothing would be held out.
     """
-    data = as_data(responses)
+    refitter = Refitter(estimator, responses, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
+    return refit_held_out(refitter, share=share, random_state=random_state)
+
+
+def refit_held_out(refitter, *, share=0.1, random_state=0):
+    """Return the HeldOut of a Refitter; see :func:`held_out_predictions`."""
     if not 0 < share < 1:
         raise ValueError(f"share must be in (0, 1), got {share!r}")
+    data = refitter.data
     item, respondent, scores, _ = data.cells()
     out = np.random.default_rng(random_state).random(len(item)) < share
     if not out.any():
         raise ValueError(f"A share of {share!r} of {len(item)} answers is none at all")
     kept = with_cells(data, ~out)
     i, j, y = respondent[out], item[out], scores[out].astype(float)
-    refitter = Refitter(estimator, data, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
     fit = refitter.fit_data(kept)
     predicted = {"this model": expected_cells(fit.items, fit.abilities, i, j)}
-    for name, baseline in _baselines(data, estimator.item_groups_).items():
-        predicted[name] = baseline._fit_data(kept)._right_of_cells(i, j)
+    for name, baseline in _baselines(data, refitter.estimator.item_groups_).items():
+        predicted[name] = baseline.fit_cells(kept).predict_cells(i, j)
     return HeldOut(
         _score_table(y, predicted),
         calibration_table(y, predicted["this model"]),
@@ -115,15 +120,14 @@ def _baselines(data, groups):
 def _score_table(y, predicted):
     import pandas as pd
 
-    rows = {}
-    for name, p in predicted.items():
-        inside = np.clip(p, _SMALLEST, 1 - _SMALLEST)
-        loss = -(y * np.log(inside) + (1 - y) * np.log1p(-inside))
-        rows[name] = {
-            "log_loss": loss.mean(),
+    rows = {
+        name: {
+            "log_loss": log_losses(y, p, _SMALLEST).mean(),
             "accuracy": (1 - np.abs(np.round(p) - y)).mean(),
             "brier": ((p - y) ** 2).mean(),
         }
+        for name, p in predicted.items()
+    }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 
 

@@ -1,8 +1,8 @@
-"""Null control: what the same analysis finds where there is nothing to be found.
+"""Null control: what the same analysis finds in answers without any ability.
 
-:func:`null_control` deals the answers to each item out anew among the respondents. The
-margins of the items stay, abilities are gone; what a fit to such answers shows is what
-chance, and the fact that scores are part of the answers behind the abilities, can do.
+:func:`null_control` permutes the answers to each item among the respondents. The
+margins of the items stay, abilities vanish; a fit to such answers shows what chance can
+do, and the fact that scores are part of the answers behind the abilities.
 """
 
 from dataclasses import dataclass
@@ -12,16 +12,8 @@ from scipy import stats
 
 from sklearn_mirt.data.resampling import permuted_within_items
 from sklearn_mirt.diagnostics.correlations import Scales, pearson
-from sklearn_mirt.diagnostics.refit import Refitter, as_data
-from sklearn_mirt.estimators.dimensions import DimensionChoice, choose_dimensions
-
-__all__ = [
-    "DimensionChoice",
-    "NullControl",
-    "choose_dimensions",
-    "explained_shares",
-    "null_control",
-]
+from sklearn_mirt.diagnostics.refit import Refitter
+from sklearn_mirt.models.abilities import dimension_columns
 
 _BINS = 10  # of mean score, within which items are compared, at most
 _FEWEST_NULL = 1000  # permuted items of a bin: fewer would make p-values coarse
@@ -80,7 +72,7 @@ def null_control(
     n_repeats : int, default=5
         Permutations, each fitted from a cold start.
     level : float, default=0.05
-        False discovery rate of the items said to beat the null.
+        False discovery rate of the items reported to beat the null.
     max_iter, tol : int, float
         Of each fit.
     random_state : int, default=0
@@ -99,12 +91,23 @@ def null_control(
     for few items) whose abilities explain as much. Slopes could not be compared: the
     learned prior draws those of permuted answers to zero.
     """
-    data = as_data(responses)
-    refitter = Refitter(estimator, data, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
-    if scales is None:
-        scales = estimator.item_groups_
-    if not isinstance(scales, Scales):
-        scales = Scales.from_labels(np.asarray(scales, dtype=object))
+    refitter = Refitter(estimator, responses, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
+    return refit_permuted(
+        refitter,
+        scales=scales,
+        n_repeats=n_repeats,
+        level=level,
+        random_state=random_state,
+        progress=progress,
+    )
+
+
+def refit_permuted(
+    refitter, *, scales=None, n_repeats=5, level=0.05, random_state=0, progress=None
+):
+    """Return the NullControl of a Refitter; see :func:`null_control`."""
+    data, abilities = refitter.data, refitter.estimator.abilities_
+    scales = Scales.of(scales, refitter.estimator)
     rng = np.random.default_rng(random_state)
     shares, largest = [], []
     for done in range(n_repeats):
@@ -114,17 +117,14 @@ def null_control(
         largest.append(np.abs(pearson(theta, scales.means(permuted))).max(1))
         if progress is not None:
             progress(done + 1, n_repeats)
-    observed = explained_shares(data, estimator.abilities_)
-    table = _item_table(data, observed, np.array(shares), level)
+    null = np.array(shares)
+    items = _item_table(data, explained_shares(data, abilities), null, level)
+    r = pearson(abilities, scales.means(data))
     return NullControl(
-        table,
-        _correlation_table(
-            pearson(estimator.abilities_, scales.means(data)),
-            np.max(largest, axis=0),
-            scales.names,
-        ),
-        float(table["beats_null"].mean()),
-        _share_among_permuted(data, np.array(shares), level),
+        items,
+        _correlation_table(r, np.max(largest, axis=0), scales.names),
+        float(items["beats_null"].mean()),
+        _share_among_permuted(data, null, level),
         n_repeats,
     )
 
@@ -132,7 +132,8 @@ def null_control(
 def explained_shares(data, abilities):
     """Return the share of the variance of each item's answers that abilities explain.
 
-    The squared multiple correlation of least squares on (1, theta), over who answered.
+    The squared multiple correlation of least squares on (1, theta), over the
+    respondents who answered.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ def _bins(data, n_repeats):
 
 
 def _p_values(observed, null, bins):
-    """Share of the null of the same bin that is at least as large."""
+    """Return the share of the null of the same bin that is at least as large."""
     p = np.full(len(observed), np.nan)
     for b in np.unique(bins):
         here = (bins == b) & ~np.isnan(observed)
@@ -220,7 +221,7 @@ def _item_table(data, observed, null, level):
 
 
 def _share_among_permuted(data, null, level):
-    """Share of permuted items that beat the other permutations."""
+    """Return the share of permuted items that beat the other permutations."""
     if len(null) < 2:
         return np.nan
     bins = _bins(data, len(null))
@@ -234,8 +235,7 @@ def _share_among_permuted(data, null, level):
 def _correlation_table(r, null, names):
     import pandas as pd
 
-    columns = {f"r_dim{k + 1}": r[:, k] for k in range(r.shape[1])}
+    columns = dimension_columns({"r_": r})
     columns["null_r"] = null
-    for k in range(r.shape[1]):
-        columns[f"beats_dim{k + 1}"] = np.abs(r[:, k]) > null
+    columns |= dimension_columns({"beats_": np.abs(r) > null[:, None]})
     return pd.DataFrame(columns, pd.Index(names, tupleize_cols=False))

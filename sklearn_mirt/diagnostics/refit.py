@@ -5,15 +5,16 @@ answers. A refit is turned onto the model it came from, so that dimension k mean
 same in both, and may start from it, which saves most of the passes.
 """
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sklearn_mirt.data.resampling import resampled
-from sklearn_mirt.data.responses import ResponseData
+from sklearn_mirt.data.responses import as_responses
 from sklearn_mirt.models.abilities import Abilities
-from sklearn_mirt.models.item_design import ItemDesign, make_design
-from sklearn_mirt.models.items import ItemParameters
+from sklearn_mirt.models.item_design import make_design
+from sklearn_mirt.models.items import ItemParameters, item_coordinates
 from sklearn_mirt.models.priors import GroupPrior
 from sklearn_mirt.models.rotation.apply import align, apply_rotation, rotation_matrix
 from sklearn_mirt.solvers.base import SolverResult
@@ -42,8 +43,8 @@ class Refitter:
     Parameters
     ----------
     estimator : fitted MIRTTransformer or MIRTClassifier
-    data : ResponseData
-        The data of the fit: the same items in the same order.
+    responses : ResponseData, DataFrame or array-like
+        The answers of the fit: the same items in the same order.
     max_iter, tol : int, float
         Of the refits.
     n_jobs : int or None
@@ -61,7 +62,8 @@ class Refitter:
     of them is how they differ from each other.
     """
 
-    def __init__(self, estimator, data, *, max_iter=50, tol=1e-5, n_jobs=None):
+    def __init__(self, estimator, responses, *, max_iter=50, tol=1e-5, n_jobs=None):
+        data = as_responses(responses)
         if not np.array_equal(data.items, estimator.items_):
             raise ValueError(
                 "The data have other items than the fit, or another order of items; "
@@ -74,10 +76,8 @@ class Refitter:
                 + ("" if estimator.q_matrix is None else " and a q_matrix")
             )
         self.data, self.estimator = data, estimator
-        self.items, self.abilities = (
-            estimator.item_parameters_,
-            estimator.ability_posteriors_,
-        )
+        self.items = estimator.item_parameters_
+        self.abilities = estimator.ability_posteriors_
         self.design = make_design(
             data.items,
             estimator.item_groups,
@@ -87,6 +87,12 @@ class Refitter:
         self._settings = {"max_iter": max_iter, "tol": tol, "n_jobs": n_jobs}
         fixed = estimator.rotation is None or estimator.positive_slopes
         self._method = "none" if fixed else estimator.rotation
+
+    def using(self, *, max_iter, tol, n_jobs):
+        """Return a Refitter of the same model and data with other settings."""
+        other = copy(self)
+        other._settings = {"max_iter": max_iter, "tol": tol, "n_jobs": n_jobs}
+        return other
 
     @property
     def n_dims(self):
@@ -119,47 +125,45 @@ class Refitter:
         )
         columns = np.arange(self.data.n_items) if items is None else items
         if data.n_observed == 0:
-            return self._without_answers(data)
+            return self._without_answers(data, columns)
         if warm:
             start = self._start(rows, columns)
-        result = self._solver().solve(
-            data, self.n_dims, self._design(columns), start=start
-        )
+        design = self.design.take(columns)
+        result = self._solver().solve(data, self.n_dims, design, start=start)
         return self._turned(result, self.items.slopes[columns])
 
-    def _without_answers(self, data):
-        """Return the refit that knows nothing: everybody at the prior, no slopes."""
-        n, m, d = data.n_respondents, data.n_items, self.n_dims
-        items = ItemParameters(
-            np.zeros((m, d)),
-            np.zeros(m),
-            np.zeros(m),
-            np.tile(np.eye(d + 1), (m, 1, 1)),
-            data.items,
-        )
+    def _without_answers(self, data, columns):
+        """Return the refit without any answer: abilities at the prior, no slopes."""
+        n, d = data.n_respondents, self.n_dims
         prior = self.abilities.prior_covariance
         abilities = Abilities(
             np.zeros((n, d)), np.tile(prior, (n, 1, 1)), prior, data.respondents
         )
+        items = self._items_at_zero(self.items.take(columns), 1.0)
+        items = replace(items, guessing=np.zeros(data.n_items), ids=data.items)
         return Refit(items, abilities, 0)
+
+    def _items_at_zero(self, items, variance):
+        """Return the items without slopes and intercepts, equally uncertain of all."""
+        return replace(
+            items,
+            slopes=np.zeros_like(items.slopes),
+            intercepts=np.zeros_like(items.intercepts),
+            covariances=np.tile(
+                variance * np.eye(self.n_dims + 1), (items.n_items, 1, 1)
+            ),
+        )
 
     def random_start(self, rng):
         """Return a start with standard normal abilities, for `fit_data`."""
-        model = self._start(np.arange(self.data.n_respondents), slice(None))
-        n, d = model.abilities.mean.shape
+        n, d = self.abilities.mean.shape
         abilities = Abilities(
             rng.standard_normal((n, d)),
             np.tile(0.05 * np.eye(d), (n, 1, 1)),
             np.eye(d),
-            model.abilities.ids,
+            self.abilities.ids,
         )
-        items = ItemParameters(
-            np.zeros_like(model.items.slopes),
-            np.zeros_like(model.items.intercepts),
-            model.items.guessing,
-            np.tile(0.5 * np.eye(d + 1), (model.items.n_items, 1, 1)),
-            model.items.ids,
-        )
+        items = self._items_at_zero(self.items, 0.5)
         prior = GroupPrior.vague(self.design.n_groups, d)
         return SolverResult(items, abilities, prior, np.empty(0), False)
 
@@ -171,57 +175,31 @@ class Refitter:
             dtype=self.estimator.dtype, device=self.estimator.device, **self._settings
         )
 
-    def _design(self, columns):
-        design = self.design
-        return ItemDesign(
-            design.groups[columns],
-            design.group_labels,
-            design.guessing[columns],
-            design.positive_slopes,
-        )
-
     def _start(self, rows, columns):
         """Return rows and columns of the model as a start, in uncorrelated axes."""
-        abilities = self.abilities
+        abilities = self.abilities.take(rows)
         M = np.linalg.cholesky(abilities.prior_covariance)
-        abilities = Abilities(
-            abilities.mean[rows],
-            abilities.covariances[rows],
-            abilities.prior_covariance,
-            abilities.ids[rows],
-        )
         items, abilities = apply_rotation(self.items.take(columns), abilities, M)
-        carry = np.eye(len(M) + 1)
-        carry[:-1, :-1] = M.T
         if self.estimator.solver_ == "quadrature":  # it learns no prior
             prior = GroupPrior.vague(self.design.n_groups, self.n_dims)
         else:
             prior = GroupPrior(
                 self.estimator.item_prior_means_, self.estimator.item_prior_covariances_
-            ).carried(carry)
+            ).carried(item_coordinates(M))
         return SolverResult(items, abilities, prior, np.empty(0), False)
 
     def _turned(self, result, slopes):
         """Rotate as the estimator does, nearest to the axes of the model."""
-        items, abilities, n_iter = result.items, result.abilities, result.n_iter
-        if self.design.positive_slopes:
-            items, abilities, _ = align(
-                items, abilities, slopes, self.abilities, method="permutation"
-            )
-            return Refit(items, abilities, n_iter)
-        items, abilities, _ = align(items, abilities, slopes, self.abilities)
-        if self._method != "none" and self.n_dims > 1:
+        items, abilities = result.items, result.abilities
+        rotates = self._method != "none" and self.n_dims > 1
+        if not self.design.positive_slopes:
+            items, abilities, _ = align(items, abilities, slopes, self.abilities)
+        if rotates:
             # two starts: the axes of the model, and the principal axes
             M = rotation_matrix(items, abilities, self._method, n_starts=2)
             items, abilities = apply_rotation(items, abilities, M)
+        if rotates or self.design.positive_slopes:
             items, abilities, _ = align(
                 items, abilities, slopes, self.abilities, method="permutation"
             )
-        return Refit(items, abilities, n_iter)
-
-
-def as_data(responses):
-    """Return a table as ResponseData; ResponseData as it is."""
-    if isinstance(responses, ResponseData):
-        return responses
-    return ResponseData.from_wide(responses)
+        return Refit(items, abilities, result.n_iter)

@@ -1,72 +1,57 @@
-"""Finished replicates, kept in a folder: a run that was interrupted goes on."""
+"""Where replicates run: in threads, or on the workers of a Dask cluster."""
 
-from __future__ import annotations
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 
-import hashlib
-import json
-from pathlib import Path
+from threadpoolctl import threadpool_limits
 
-import numpy as np
-
-from sklearn_mirt.data.files.atomic import replacing
-
-_MARK = "replicates.json"
+from sklearn_mirt.exceptions import ResponseDataWarning
+from sklearn_mirt.solvers.runners.threads import dask_client, n_threads
 
 
-class KeptReplicates:
-    """Results of numbered tasks, each in a file of its own.
+def finished_in_order(function, tasks, n_jobs, progress=None):
+    """Return function(task) of each task; after an interruption, of the first ones.
 
-    Parameters
-    ----------
-    folder : path-like
-        Made if it is not there.
-    mark : str
-        What they are results of (:func:`digest`).
-
-    Raises
-    ------
-    ValueError
-        The folder holds results of something else.
+    Threads, as the work releases the interpreter's lock; or the workers of a cluster,
+    where joblib's Dask backend is active.
     """
-
-    def __init__(self, folder, mark):
-        self._folder = Path(folder)
-        self._folder.mkdir(parents=True, exist_ok=True)
-        path = self._folder / _MARK
-        if not path.exists():
-            with replacing(path, force=False) as scratch:
-                scratch.write_text(json.dumps({"of": mark}), encoding="utf-8")
-        elif json.loads(path.read_text(encoding="utf-8")) != {"of": mark}:
-            raise ValueError(
-                f"{self._folder}: holds replicates of other data or settings; remove "
-                "it, or give another folder"
-            )
-
-    def get(self, place: int, compute):
-        """Return the kept result of a task, or compute() and keep it.
-
-        A result is a tuple of arrays and None.
-        """
-        path = self._folder / f"{place:05d}.npz"
-        if path.exists():
-            with np.load(path, allow_pickle=False) as kept:
-                names = [str(k) for k in range(int(kept["n"]))]
-                return tuple(kept[name] if name in kept else None for name in names)
-        result = compute()
-        arrays = {str(k): x for k, x in enumerate(result) if x is not None}
-        with replacing(path, force=True) as scratch:
-            np.savez(scratch, n=len(result), **arrays)
-        return result
+    done = []
+    try:
+        with _submitting(function, n_jobs) as submit:
+            for result in [submit(task) for task in tasks]:
+                done.append(result.result())
+                if progress is not None:
+                    progress(len(done), len(tasks))
+    except KeyboardInterrupt:
+        if len(done) < 3:
+            raise
+        warnings.warn(
+            f"Interrupted: {len(done)} of {len(tasks)} replicates are kept",
+            ResponseDataWarning,
+            stacklevel=4,
+        )
+    return done
 
 
-def is_kept_folder(folder) -> bool:
-    """Return whether a folder holds kept replicates."""
-    return (Path(folder) / _MARK).is_file()
+@contextmanager
+def _submitting(function, n_jobs):
+    """Yield a function that takes a task and returns the future of its result."""
+    client = dask_client()
+    if client is not None:
+        # once to each worker, with the data that it refits
+        sent = client.scatter([function], broadcast=True, hash=False)[0]
+        yield lambda task: client.submit(_on_worker, sent, task, pure=False)
+        return
+    with threadpool_limits(limits=1, user_api="blas"):
+        pool = ThreadPoolExecutor(n_threads(n_jobs))
+        try:
+            yield partial(pool.submit, function)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
-def digest(arrays, *settings) -> str:
-    """Return a hash of arrays of numbers and of settings, by their repr."""
-    out = hashlib.sha256(repr(settings).encode("utf-8", "surrogatepass"))
-    for array in arrays:
-        out.update(np.ascontiguousarray(array).tobytes())
-    return out.hexdigest()
+def _on_worker(function, task):
+    with threadpool_limits(limits=1, user_api="blas"):
+        return function(task)

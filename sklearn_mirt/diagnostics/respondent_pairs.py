@@ -1,4 +1,4 @@
-"""Two respondents side by side: a base model and its variant, answer by answer.
+"""Comparison of two respondents, such as a base model and its variant.
 
 Both answered the same items, so the comparison is paired: what counts is the difference
 on each item. Differences on items of one group (a benchmark, a family of prompts) are
@@ -8,8 +8,9 @@ not independent; the errors are those of a sum over groups.
 import numpy as np
 from scipy import stats
 
+from sklearn_mirt.data.responses import as_responses
 from sklearn_mirt.diagnostics.correlations import adjusted
-from sklearn_mirt.diagnostics.refit import as_data
+from sklearn_mirt.models.abilities import dimension_names
 from sklearn_mirt.models.item_design import group_labels, sorted_codes
 
 
@@ -38,7 +39,7 @@ def compare_respondents(
         groups of the fit if there are several, else every item by itself.
     tail : float in (0, 0.5], default=0.1
         Share of the items, those with the largest slopes on a dimension (its upper
-        tail) and with the smallest (its lower tail: items that the able get wrong).
+        tail) and with the smallest (its lower tail).
     n_bins : int, default=5
         Bins of equal numbers of items by their discrimination ``|a_jk|`` on the
         dimension; ties stay together, so bins may be fewer.
@@ -65,20 +66,14 @@ def compare_respondents(
     Resources 50; Miller 2024, *Adding error bars to evals*). With few groups of very
     different size it is still too small; the number of groups is in the table.
     """
-    import pandas as pd
-
-    data = as_data(responses)
+    data = as_responses(responses)
     scores = _scores_of(data, first, second)
     groups = _comparison_groups(estimator, data, item_groups)
-    rows = {}
-    for k, slopes in enumerate(estimator.slopes_.T):
-        for name, chosen in _item_sets(slopes, tail, n_bins).items():
-            chosen = chosen & ~np.isnan(scores).any(0)
-            rows[f"dim{k + 1}", name] = _paired(
-                scores[:, chosen], groups[chosen], level
-            )
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=["dimension", "items"])
+    table = _by_item_set(
+        scores,
+        [_item_sets(slopes, tail, n_bins) for slopes in estimator.slopes_.T],
+        lambda chosen: _paired(scores[:, chosen], groups[chosen], level),
+    )
     table.insert(table.columns.get_loc("p") + 1, "q", adjusted(table["p"].to_numpy()))
     return table
 
@@ -88,9 +83,9 @@ def benchmirt_pair_comparison(
 ):
     """Compare two respondents as BenchMIRT does: unpaired t-test and Cohen's d.
 
-    The scores of the two on the same items are treated as two independent samples,
-    which throws away what both find hard and makes the error too large where they
-    agree; kept to reproduce published figures. Use :func:`compare_respondents`.
+    The scores of the two on the same items are treated as two independent samples. This
+    ignores that both find the same items hard, so the error is too large where they
+    agree. Kept to reproduce published figures; use :func:`compare_respondents`.
 
     Parameters
     ----------
@@ -110,23 +105,32 @@ def benchmirt_pair_comparison(
         difference (second less first), low, high, t, p (Student's t, equal variances),
         cohens_d (difference over the pooled standard deviation).
     """
+    scores = _scores_of(as_responses(responses), first, second)
+    tails = [_tails(slopes, tail) for slopes in estimator.slopes_.T]
+    return _by_item_set(
+        scores, tails, lambda chosen: _unpaired(scores[:, chosen], level)
+    )
+
+
+def _by_item_set(scores, item_sets, compare):
+    """Return a table of compare(items), one row per dimension and set of items.
+
+    Items that one of the two respondents has not answered are left out.
+    """
     import pandas as pd
 
-    data = as_data(responses)
-    scores = _scores_of(data, first, second)
-    rows = {}
-    for k, slopes in enumerate(estimator.slopes_.T):
-        sets = _item_sets(slopes, tail, 0)
-        for name in ("upper tail", "lower tail"):
-            chosen = sets[name] & ~np.isnan(scores).any(0)
-            rows[f"dim{k + 1}", name] = _unpaired(scores[:, chosen], level)
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=["dimension", "items"])
-    return table
+    answered = ~np.isnan(scores).any(0)
+    rows = {
+        (dim, name): compare(chosen & answered)
+        for dim, sets in zip(dimension_names(len(item_sets)), item_sets, strict=True)
+        for name, chosen in sets.items()
+    }
+    index = pd.MultiIndex.from_tuples(rows, names=["dimension", "items"])
+    return pd.DataFrame(list(rows.values()), index)
 
 
 def _scores_of(data, first, second):
-    """Scores of two respondents, (2, n_items), NaN where missing."""
+    """Return the scores of two respondents, (2, n_items), NaN where missing."""
     if first == second:
         raise ValueError(f"The respondent {first!r} cannot be compared with itself")
     rows = []
@@ -145,59 +149,61 @@ def _comparison_groups(estimator, data, item_groups):
     return codes if codes.max() > 0 else np.arange(len(codes))
 
 
-def _item_sets(slopes, tail, n_bins):
-    """Masks of items: all, tails of the slopes, bins of their size."""
+def _tails(slopes, tail):
+    """Return masks of the items with the largest and with the smallest slopes."""
     if not 0 < tail <= 0.5:
         raise ValueError(f"tail must be in (0, 0.5], got {tail!r}")
     n_tail = max(1, round(tail * len(slopes)))
-    order = np.argsort(slopes, kind="stable")
-    sets = {"all": np.ones(len(slopes), dtype=bool)}
-    for name, chosen in (
-        ("upper tail", order[::-1][:n_tail]),
-        ("lower tail", order[:n_tail]),
-    ):
-        sets[name] = np.zeros(len(slopes), dtype=bool)
-        sets[name][chosen] = True
-    if n_bins:
-        sizes = np.abs(slopes)
-        edges = np.unique(np.quantile(sizes, np.linspace(0, 1, n_bins + 1)[1:-1]))
-        code = np.searchsorted(edges, sizes, side="left")
-        for b, value in enumerate(np.unique(code)):
-            sets[f"bin {b + 1}"] = code == value
+    order, places = np.argsort(slopes, kind="stable"), np.arange(len(slopes))
+    return {
+        "upper tail": np.isin(places, order[-n_tail:]),
+        "lower tail": np.isin(places, order[:n_tail]),
+    }
+
+
+def _item_sets(slopes, tail, n_bins):
+    """Return masks of items: all, tails of the slopes, bins of their size."""
+    sets = {"all": np.ones(len(slopes), dtype=bool), **_tails(slopes, tail)}
+    if not n_bins:
+        return sets
+    sizes = np.abs(slopes)
+    edges = np.unique(np.quantile(sizes, np.linspace(0, 1, n_bins + 1)[1:-1]))
+    code = np.searchsorted(edges, sizes, side="left")
+    for b, value in enumerate(np.unique(code)):
+        sets[f"bin {b + 1}"] = code == value
     return sets
 
 
 def _paired(scores, groups, level):
-    """Mean difference with an error clustered by group."""
-    difference = scores[1] - scores[0]
+    """Return the mean difference with an error clustered by group."""
+    first, second = scores
+    difference = second - first
     n, n_groups = len(difference), len(np.unique(groups))
-    row = {
+    mean = difference.mean() if n else np.nan
+    spread = difference.std(ddof=1) if n > 1 else np.nan
+    dof, error = max(n_groups - 1, 1), np.nan
+    if n_groups > 1:
+        sums = np.bincount(groups, difference - mean)
+        error = np.sqrt(n_groups / (n_groups - 1) * (sums**2).sum()) / n
+    reach = stats.t.ppf(0.5 + level / 2, dof) * error
+    t = mean / error if error > 0 else np.nan
+    return {
         "n_items": n,
         "n_groups": n_groups,
-        "mean_first": scores[0].mean() if n else np.nan,
-        "mean_second": scores[1].mean() if n else np.nan,
-        "difference": difference.mean() if n else np.nan,
-    }
-    spread = difference.std(ddof=1) if n > 1 else np.nan
-    error = np.nan
-    if n_groups > 1:
-        sums = np.bincount(groups, difference - difference.mean())
-        error = np.sqrt(n_groups / (n_groups - 1) * (sums**2).sum()) / n
-    reach = stats.t.ppf(0.5 + level / 2, max(n_groups - 1, 1)) * error
-    t = row["difference"] / error if error > 0 else np.nan
-    row |= {
+        "mean_first": first.mean() if n else np.nan,
+        "mean_second": second.mean() if n else np.nan,
+        "difference": mean,
         "se": error,
-        "low": row["difference"] - reach,
-        "high": row["difference"] + reach,
+        "low": mean - reach,
+        "high": mean + reach,
         "t": t,
-        "p": 2 * stats.t.sf(abs(t), max(n_groups - 1, 1)),
-        "effect_size": row["difference"] / spread if spread > 0 else np.nan,
+        "p": 2 * stats.t.sf(abs(t), dof),
+        "effect_size": mean / spread if spread > 0 else np.nan,
     }
-    return row
 
 
 def _unpaired(scores, level):
-    """Student's t of two samples taken as independent, and Cohen's d."""
+    """Return Student's t of two samples taken as independent, and Cohen's d."""
     first, second = scores
     n = len(first)
     result = stats.ttest_ind(second, first)

@@ -1,4 +1,4 @@
-"""Would the dimensions come out again? Other starts, and random halves of the items.
+"""Stability of dimensions: refits from other starts and to halves of the items.
 
 Two halves of the items share no answer. What the abilities of one half have in common
 with those of the other is in the respondents, not in the noise of the answers; and a
@@ -16,9 +16,11 @@ from sklearn_mirt.diagnostics.correlations import (
     clustered_errors,
     fisher_influences,
     fisher_p_values,
+    mean_of_known,
     pearson,
 )
-from sklearn_mirt.diagnostics.refit import Refitter, as_data
+from sklearn_mirt.diagnostics.refit import Refitter
+from sklearn_mirt.models.abilities import dimension_names
 from sklearn_mirt.models.rotation.apply import congruence
 
 LARGEST = 1 - 1e-9  # correlation, so that atanh is finite
@@ -88,8 +90,8 @@ class ItemHalves:
                 influence, known = fisher_influences(theta, means)
                 influences.append(influence)
                 seen.append(known)
-        r = np.tanh(_mean_of_known(np.array(z)))
-        average = _mean_of_known(np.array(influences))
+        r = np.tanh(mean_of_known(np.array(z)))
+        average = mean_of_known(np.array(influences))
         error, dof = clustered_errors(average, np.any(seen, axis=0), clusters)
         return r, fisher_p_values(r, error, dof[:, None])
 
@@ -104,7 +106,7 @@ def item_halves(
     random_state=0,
     n_jobs=None,
 ):
-    """Fit random halves of the items of every group, each by itself.
+    """Fit random halves of the items of every group separately.
 
     Parameters
     ----------
@@ -122,8 +124,12 @@ def item_halves(
     -------
     result : ItemHalves
     """
-    data = as_data(responses)
-    refitter = Refitter(estimator, data, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
+    refitter = Refitter(estimator, responses, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
+    return refit_halves(refitter, n_splits=n_splits, random_state=random_state)
+
+
+def refit_halves(refitter, *, n_splits=1, random_state=0):
+    """Return the ItemHalves of a Refitter; see :func:`item_halves`."""
     rng = np.random.default_rng(random_state)
     halves, abilities, agreement, ceiling = [], [], [], []
     for _ in range(n_splits):
@@ -132,15 +138,17 @@ def item_halves(
         halves.append(pair)
         abilities.append([fit.mean for fit in fits])
         agreement.append(congruence(fits[0].mean, fits[1].mean))
-        reliability = [(fit.mean**2).mean(0) for fit in fits]
-        reliability = [
-            m / (m + (fit.standard_errors**2).mean(0))
-            for m, fit in zip(reliability, fits, strict=True)
-        ]
-        ceiling.append(np.sqrt(reliability[0] * reliability[1]))
+        first, second = (_reliability(fit) for fit in fits)
+        ceiling.append(np.sqrt(first * second))
     return ItemHalves(
         halves, np.array(abilities), np.array(agreement), np.array(ceiling)
     )
+
+
+def _reliability(abilities):
+    """Return the share of the variance of each ability that is not error."""
+    square = (abilities.mean**2).mean(0)
+    return square / (square + (abilities.standard_errors**2).mean(0))
 
 
 def dimension_stability(
@@ -154,7 +162,7 @@ def dimension_stability(
     random_state=0,
     n_jobs=None,
 ):
-    """Report, per dimension, whether other starts and other items bring it back.
+    """Report, per dimension, whether it replicates from other starts and other items.
 
     Parameters
     ----------
@@ -181,50 +189,36 @@ def dimension_stability(
     """
     import pandas as pd
 
-    data = as_data(responses)
-    refitter = Refitter(estimator, data, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
-    rng = np.random.default_rng(random_state)
-    starts = np.ones((1, refitter.n_dims))
-    if n_starts:
-        refits = [
-            refitter.fit_data(data, start=refitter.random_start(rng))
-            for _ in range(n_starts)
-        ]
-        slopes = estimator.slopes_
-        starts = np.array([congruence(r.items.slopes, slopes) for r in refits])
-    halves = item_halves(
-        estimator,
-        data,
-        n_splits=n_splits,
-        max_iter=max_iter,
-        tol=tol,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    table = pd.DataFrame(
-        {
-            "starts": starts.min(0),
-            "halves": halves.typical,
-            "ceiling": np.median(halves.ceiling, axis=0),
-        },
-        index=pd.Index(
-            [f"dim{k + 1}" for k in range(refitter.n_dims)], name="dimension"
-        ),
-    )
+    refitter = Refitter(estimator, responses, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
+    starts = _congruence_of_starts(refitter, n_starts, random_state)
+    halves = refit_halves(refitter, n_splits=n_splits, random_state=random_state)
+    columns = {
+        "starts": starts,
+        "halves": halves.typical,
+        "ceiling": np.median(halves.ceiling, axis=0),
+    }
+    names = dimension_names(refitter.n_dims)
+    table = pd.DataFrame(columns, pd.Index(names, name="dimension"))
     table["replicates"] = (table[["starts", "halves"]] > REPLICATES).all(axis=1)
     return table
 
 
+def _congruence_of_starts(refitter, n_starts, random_state):
+    """Return the smallest congruence, by dimension, of refits from random starts."""
+    rng = np.random.default_rng(random_state)
+    if not n_starts:
+        return np.ones(refitter.n_dims)
+    refits = [
+        refitter.fit_data(refitter.data, start=refitter.random_start(rng))
+        for _ in range(n_starts)
+    ]
+    slopes = refitter.items.slopes
+    return np.min([congruence(r.items.slopes, slopes) for r in refits], axis=0)
+
+
 def _split(groups, rng):
-    """Two random halves of the items of every group, sorted."""
+    """Return two random halves of the items of every group, sorted."""
     order = rng.permutation(len(groups))
     order = order[np.argsort(groups[order], kind="stable")]
     side = np.arange(len(order)) % 2  # alternating, so odd groups even out
     return np.sort(order[side == 0]), np.sort(order[side == 1])
-
-
-def _mean_of_known(values):
-    """Mean over the first axis of what is not NaN."""
-    known = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.where(known, values, 0).sum(0) / known.sum(0)

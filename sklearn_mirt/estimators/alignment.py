@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_mirt.models.abilities import dimension_names
 from sklearn_mirt.models.rotation.apply import alignment_matrix, congruence
 
 
@@ -60,7 +61,7 @@ def align_fits(reference, *others, method="orthogonal"):
         moved = other._moved(M)
         aligned.append(moved)
         rows.append(_common_congruence(moved.item_parameters_, items))
-    names = [f"dim{k + 1}" for k in range(items.n_dims)]
+    names = dimension_names(items.n_dims)
     return aligned, pd.DataFrame(np.reshape(rows, (-1, items.n_dims)), columns=names)
 
 

@@ -16,7 +16,7 @@ from sklearn_mirt.estimators.pickling import VersionedPickleMixin
 from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.models.abilities import Abilities
 from sklearn_mirt.models.item_design import make_design
-from sklearn_mirt.models.items import ItemParameters
+from sklearn_mirt.models.items import ItemParameters, item_coordinates
 from sklearn_mirt.models.priors import GroupPrior
 from sklearn_mirt.models.rotation.apply import (
     apply_rotation,
@@ -137,7 +137,7 @@ class BaseMIRT(
         items, abilities = apply_rotation(
             result.items, result.abilities, M, overwrite=not shared
         )
-        prior = result.prior.carried(_item_coordinates(M))
+        prior = result.prior.carried(item_coordinates(M))
         return replace(result, items=items, abilities=abilities, prior=prior), M
 
     def _keep(self, result, design):
@@ -167,7 +167,7 @@ class BaseMIRT(
             NaN where free.
         **options
             `target`, `gamma`, `kaiser`, `random_state` and `n_starts` of
-            :func:`sklearn_mirt.models.rotation.apply.rotate_loadings`.
+            :func:`sklearn_mirt.models.rotation.criteria.rotate_loadings`.
 
         Returns
         -------
@@ -198,7 +198,7 @@ class BaseMIRT(
         prior = GroupPrior(self.item_prior_means_, self.item_prior_covariances_)
         moved._keep_posteriors(
             *apply_rotation(self.item_parameters_, self.ability_posteriors_, M),
-            prior.carried(_item_coordinates(M)),
+            prior.carried(item_coordinates(M)),
         )
         sharded = getattr(self, "sharded_abilities_", None)
         if sharded is not None:
@@ -287,13 +287,6 @@ def set_features(estimator, n_features, names=None):
     estimator.__dict__.pop("feature_names_in_", None)
     if names is not None:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
-
-
-def _item_coordinates(M):
-    """Return the change of (a_j, d_j) that goes with a rotation."""
-    carry = np.eye(len(M) + 1)
-    carry[:-1, :-1] = M.T
-    return carry
 
 
 def _principal_axes(items, abilities):

@@ -1,7 +1,7 @@
-"""Baselines with the API of MIRTClassifier: what a model has to beat.
+"""Baselines with the API of MIRTClassifier, for a model to beat.
 
 Means of scores, as in BenchMIRT, and the additive model (respondent + item), which is
-the one that is hard to beat.
+hard to beat.
 """
 
 import warnings
@@ -10,13 +10,11 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from sklearn_mirt.estimators.long_table import (
     LongAnswersMixin,
     code_ids,
     read_answers,
-    read_pairs,
 )
 from sklearn_mirt.estimators.parameters import check_parameters
 from sklearn_mirt.estimators.pickling import VersionedPickleMixin
@@ -44,40 +42,44 @@ class _Baseline(VersionedPickleMixin, LongAnswersMixin, ClassifierMixin, BaseEst
         """
         check_parameters(self)
         data, self.classes_ = read_answers(self, X, y, sample_weight)
-        return self._fit_data(data)
+        return self.fit_cells(data)
 
-    def _fit_data(self, data):
-        """Fit checked data."""
+    def fit_cells(self, data):
+        """Fit to the cells of a table.
+
+        Parameters
+        ----------
+        data : ResponseData
+
+        Returns
+        -------
+        self : estimator
+        """
         if data.n_observed == 0:
             raise ValueError("There are no answers: every score is missing")
         self.respondents_, self.items_ = data.respondents, data.items
         item, respondent, scores, weights = data.cells()
         weights = np.ones(len(scores)) if weights is None else weights.astype(float)
-        self._fit_cells(respondent, item, scores.astype(float), weights)
+        self._learn(respondent, item, scores.astype(float), weights)
         return self
 
-    def predict_proba(self, X):
-        """Return probabilities of a wrong and of a right answer.
+    def _right_of_pairs(self, respondents, items):
+        # an unknown id gets the place after the last known one
+        i = np.minimum(code_ids(respondents, self.respondents_)[0], self._n[0])
+        return self._right(i, *code_ids(items, self.items_))
+
+    def predict_cells(self, i, j):
+        """Return probabilities of a right answer in cells of the table of the fit.
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_answers, 2)
-            Respondent id and item id; ids that the fit has not seen get the average.
+        i, j : ndarrays of int of shape (n_cells,)
+            Places of the respondents and items in `respondents_` and `items_`.
 
         Returns
         -------
-        probabilities : ndarray of shape (n_answers, 2)
+        right : ndarray of shape (n_cells,)
         """
-        check_is_fitted(self, "classes_")
-        respondents, items = read_pairs(self, X, reset=False)
-        # an unknown id gets the place after the last known one
-        i = np.minimum(code_ids(respondents, self.respondents_)[0], self._n[0])
-        j, unknown = code_ids(items, self.items_)
-        right = self._right(i, j, unknown)
-        return np.column_stack([1 - right, right])
-
-    def _right_of_cells(self, i, j):
-        """Return probabilities of cells of known respondents and items, by place."""
         return self._right(i, j, np.empty(0, dtype=object))
 
     @property
@@ -86,13 +88,28 @@ class _Baseline(VersionedPickleMixin, LongAnswersMixin, ClassifierMixin, BaseEst
 
 
 def _mean_table(code, n, scores, weights, fallback):
-    """Weighted mean score by code, `fallback` where there are no answers."""
+    """Return the weighted mean score by code, `fallback` where there are no answers."""
     weight = np.bincount(code, weights, n)
     score = np.bincount(code, weights * scores, n)
     return np.where(weight > 0, score / np.where(weight > 0, weight, 1), fallback)
 
 
-class MeanScoreClassifier(_Baseline):
+class _SideMeans(_Baseline):
+    """Predict by the mean score of the respondent (side 0) or of the item (side 1)."""
+
+    _side: int
+
+    def _learn(self, respondent, item, scores, weights):
+        code, n = (respondent, item)[self._side], self._n[self._side]
+        self.mean_ = float(np.average(scores, weights=weights))
+        self.means_ = _mean_table(code, n, scores, weights, self.mean_)
+
+    def _right(self, i, j, unknown):
+        code = np.minimum((i, j)[self._side], self._n[self._side])
+        return np.append(self.means_, self.mean_)[code]
+
+
+class MeanScoreClassifier(_SideMeans):
     """Predict each answer of a respondent by the respondent's mean score.
 
     Attributes
@@ -103,15 +120,10 @@ class MeanScoreClassifier(_Baseline):
     classes_, respondents_, items_ : ndarrays
     """
 
-    def _fit_cells(self, respondent, item, scores, weights):
-        self.mean_ = float(np.average(scores, weights=weights))
-        self.means_ = _mean_table(respondent, self._n[0], scores, weights, self.mean_)
-
-    def _right(self, i, j, unknown):
-        return np.append(self.means_, self.mean_)[i]
+    _side = 0
 
 
-class ItemMeanClassifier(_Baseline):
+class ItemMeanClassifier(_SideMeans):
     """Predict each answer to an item by the item's mean score.
 
     Attributes
@@ -122,12 +134,7 @@ class ItemMeanClassifier(_Baseline):
     classes_, respondents_, items_ : ndarrays
     """
 
-    def _fit_cells(self, respondent, item, scores, weights):
-        self.mean_ = float(np.average(scores, weights=weights))
-        self.means_ = _mean_table(item, self._n[1], scores, weights, self.mean_)
-
-    def _right(self, i, j, unknown):
-        return np.append(self.means_, self.mean_)[np.minimum(j, self._n[1])]
+    _side = 1
 
 
 class GroupMeanScoreClassifier(_Baseline):
@@ -150,7 +157,7 @@ class GroupMeanScoreClassifier(_Baseline):
     def __init__(self, item_groups=None):
         self.item_groups = item_groups
 
-    def _fit_cells(self, respondent, item, scores, weights):
+    def _learn(self, respondent, item, scores, weights):
         labels = group_labels(self.items_, self.item_groups)
         self.groups_, self.item_codes_ = sorted_codes(labels)
         n, g = self._n[0], len(self.groups_)
@@ -215,37 +222,23 @@ class AdditiveClassifier(_Baseline):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _fit_cells(self, respondent, item, scores, weights):
-        # imported here: it compiles, which an import of the package must not
-        from sklearn_mirt.solvers.kernels.additive import logistic_sums
-
+    def _learn(self, respondent, item, scores, weights):
         cells = (respondent, item, scores, weights)
         mean = np.clip(np.average(scores, weights=weights), 1e-3, 1 - 1e-3)
         self.intercept_ = float(np.log(mean / (1 - mean)))
-        effects = [np.zeros(self._n[0]), np.zeros(self._n[1])]
+        effects = [np.zeros(n) for n in self._n]
         variances, self._spread = [1.0, 1.0], [np.ones(n) for n in self._n]
-        codes = (respondent, item)
-        # who has no answers tells nothing of the variances
+        # the variances are learned from respondents and items with answers
         seen = [
             np.bincount(code, minlength=n) > 0
-            for code, n in zip(codes, self._n, strict=True)
+            for code, n in zip((respondent, item), self._n, strict=True)
         ]
         for n_iter in range(1, self.max_iter + 1):
             self.n_iter_ = n_iter
-            largest = 0.0
-            for side in (0, 1):
-                gradient, curvature = logistic_sums(
-                    cells, effects, self.intercept_, side
-                )
-                curvature += 1 / variances[side]
-                step = (gradient - effects[side] / variances[side]) / curvature
-                # a saturated answer has almost no curvature: bound the step
-                step = np.clip(step, -2, 2)
-                effects[side] = effects[side] + step
-                largest = max(largest, float(np.abs(step).max()))
-                self._spread[side] = 1 / curvature
-                second = effects[side] ** 2 + self._spread[side]
-                variances[side] = max(float(second[seen[side]].mean()), 1e-6)
+            largest = max(
+                self._newton_step(cells, effects, variances, seen, side)
+                for side in (0, 1)
+            )
             shift = effects[0][seen[0]].mean()
             effects[0][seen[0]] -= shift
             self.intercept_ += float(shift)
@@ -260,6 +253,22 @@ class AdditiveClassifier(_Baseline):
             )
         self.respondent_effects_, self.item_effects_ = effects
         self.respondent_variance_, self.item_variance_ = variances
+
+    def _newton_step(self, cells, effects, variances, seen, side):
+        """Update effects and variance of one side; return the largest step."""
+        # imported here: it compiles, which an import of the package must not
+        from sklearn_mirt.solvers.kernels.additive import logistic_sums
+
+        gradient, curvature = logistic_sums(cells, effects, self.intercept_, side)
+        curvature += 1 / variances[side]
+        step = (gradient - effects[side] / variances[side]) / curvature
+        # a saturated answer has almost no curvature: bound the step
+        step = np.clip(step, -2, 2)
+        effects[side] = effects[side] + step
+        self._spread[side] = 1 / curvature
+        second = effects[side] ** 2 + self._spread[side]
+        variances[side] = max(float(second[seen[side]].mean()), 1e-6)
+        return float(np.abs(step).max())
 
     def _right(self, i, j, unknown):
         j = np.minimum(j, self._n[1])

@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from sklearn_mirt.data.checks import object_array
 from sklearn_mirt.data.shards.responses import ShardedResponses
@@ -10,16 +9,13 @@ from sklearn_mirt.estimators.base import BaseMIRT, set_features
 from sklearn_mirt.estimators.callbacks import with_callbacks
 from sklearn_mirt.estimators.dask_collections import (
     is_lazy,
-    lazily,
     long_shards,
-    share_right,
 )
 from sklearn_mirt.estimators.in_memory import InMemory
 from sklearn_mirt.estimators.long_table import (
     LongAnswersMixin,
     code_ids,
     read_answers,
-    read_pairs,
 )
 from sklearn_mirt.estimators.parameters import check_parameters
 from sklearn_mirt.estimators.shards import InShards
@@ -209,34 +205,14 @@ converged_, solver_, n_dims_, sharded_abilities_, bytes_moved_
         set_features(self, 2, data.columns)
         return InShards(data)
 
-    def predict_proba(self, X):
-        """Return probabilities of a wrong and of a right answer.
-
-        Averaged over the uncertainty of abilities and items.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_answers, 2)
-            Respondent id and item id; ids that the fit has not seen get the prior (see
-            `handle_unknown`).
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_answers, 2)
-            In the order of `classes_`.
-        """
-        check_is_fitted(self, "slopes_")
-        if is_lazy(X):
-            return lazily(self, "predict_proba", X, 2)
-        respondents, items = read_pairs(self, X, reset=False)
+    def _right_of_pairs(self, respondents, items):
         i, abilities = self._abilities_of(respondents)
         parameters = self.item_parameters_
         j, unknown = code_ids(items, self.items_)
         self._refuse_unknown(unknown, "item")
         if len(unknown):
             parameters = self._with_priors(parameters, unknown)
-        right = expected_cells(parameters, abilities, i, j)
-        return np.column_stack([1 - right, right])
+        return expected_cells(parameters, abilities, i, j)
 
     def _abilities_of(self, respondents):
         """Return the place of each respondent in abilities, and those."""
@@ -253,23 +229,6 @@ converged_, solver_, n_dims_, sharded_abilities_, bytes_moved_
             abilities = _with_average(abilities)
             i = np.minimum(i, len(self.respondents_))
         return i, abilities
-
-    def score(self, X, y, sample_weight=None):
-        """Return the accuracy of :meth:`predict`.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or dask DataFrame of shape (n_answers, 2)
-        y : array-like or dask Series of shape (n_answers,)
-        sample_weight : array-like of shape (n_answers,), default=None
-
-        Returns
-        -------
-        score : float
-        """
-        if is_lazy(X):
-            return share_right(self, X, y)
-        return super().score(X, y, sample_weight)
 
     def _refuse_unknown(self, unknown, kind):
         if len(unknown) and self.handle_unknown == "error":

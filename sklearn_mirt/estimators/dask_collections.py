@@ -11,7 +11,6 @@ from sklearn_mirt.data.checks import dense_scores, object_array
 from sklearn_mirt.data.files.atomic import ScratchFolder
 from sklearn_mirt.data.responses import ResponseData
 from sklearn_mirt.data.shards.responses import ShardedResponses
-from sklearn_mirt.data.shards.workers import current_client
 
 
 def is_lazy(X):
@@ -43,22 +42,6 @@ def gathered(X):
 def _coded(part, first):
     """Return the checked scores (n_items, n_respondents) of some columns."""
     return dense_scores(part, lambda i, j: f"respondent {i}, item {first + j}")
-
-
-def over_items(estimator):
-    """Return the solver with items in shards over the current client, or None."""
-    client = current_client()
-    exact = estimator.solver == "quadrature" or estimator.item_model != "2pl"
-    if client is None or exact or estimator.q_matrix is not None:
-        return None
-    if estimator.device != "cpu":
-        return None
-    from sklearn_mirt.solvers.runners.dask_cluster import DaskRunner
-    from sklearn_mirt.solvers.runners.threads import RUNS
-    from sklearn_mirt.solvers.variational.items_on_cluster import ItemShardSolver
-
-    runner = DaskRunner(client, RUNS)
-    return ItemShardSolver(runner, estimator.max_iter, estimator.tol, estimator.dtype)
 
 
 def wide_shards(X):

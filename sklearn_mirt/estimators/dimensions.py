@@ -30,9 +30,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklearn_mirt.data.resampling import permuted_within_items, with_cells
-from sklearn_mirt.data.responses import ResponseData
+from sklearn_mirt.data.responses import as_responses
 from sklearn_mirt.models.item_design import make_design
-from sklearn_mirt.models.prediction import expected_cells
+from sklearn_mirt.models.prediction import expected_cells, log_losses
 
 FEWEST_GROUPS = 4
 _MAX_RESPONDENTS = 500
@@ -136,9 +136,7 @@ def choose_dimensions(
     >>> choose_dimensions(X, n_dims=(1, 2)).recommended
     1
     """
-    data = responses
-    if not isinstance(data, ResponseData):
-        data = ResponseData.from_wide(data)
+    data = as_responses(responses)
     tried = sorted(set(n_dims))
     if not tried or tried[0] < 1:
         raise ValueError(f"n_dims must be positive integers, got {n_dims!r}")
@@ -191,9 +189,7 @@ class _Search:
             p = expected_cells(
                 result.items, result.abilities, respondent[out], item[out]
             )
-            p = np.clip(p, 1e-12, 1 - 1e-12)
-            y = scores[out]
-            nats = -weights[out] * (y * np.log(p) + (1 - y) * np.log1p(-p))
+            nats = weights[out] * log_losses(scores[out], p, 1e-12)
             for sums, code in zip(loss, (respondent, groups), strict=True):
                 sums += np.bincount(code[out], nats, len(sums))
         self.losses[d] = loss
@@ -268,13 +264,7 @@ def _thinned(data, design, max_cells, rng):
         size = min(len(members), max(_FEWEST_ITEMS, round(share * len(members))))
         kept.append(rng.choice(members, size, replace=False))
     items = np.sort(np.concatenate(kept))
-    design = type(design)(
-        design.groups[items],
-        design.group_labels,
-        design.guessing[items],
-        design.positive_slopes,
-    )
-    return data.take(items=items), design
+    return data.take(items=items), design.take(items)
 
 
 def _folds(data, design, by, n_folds, rng):

@@ -3,15 +3,44 @@
 import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_array, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from sklearn_mirt.data.checks import is_missing
 from sklearn_mirt.data.responses import ResponseData
-from sklearn_mirt.estimators.dask_collections import is_lazy, lazily
+from sklearn_mirt.estimators.dask_collections import is_lazy, lazily, share_right
 
 
 class LongAnswersMixin:
-    """What classifiers of the long layout share: predict from probabilities, tags."""
+    """What classifiers of the long layout share: predictions and tags.
+
+    Subclasses give `_right_of_pairs(respondents, items)`, the probability of a right
+    answer to each.
+    """
+
+    def predict_proba(self, X):
+        """Return probabilities of a wrong and of a right answer.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_answers, 2)
+            Respondent id and item id. An id that the fit has not seen gets the average
+            of the respondents, or the prior of the item's group.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_answers, 2)
+            In the order of `classes_`; a dask array if X is a dask DataFrame.
+        """
+        check_is_fitted(self, "classes_")
+        if is_lazy(X):
+            return lazily(self, "predict_proba", X, 2)
+        right = self._right_of_pairs(*read_pairs(self, X, reset=False))
+        return np.column_stack([1 - right, right])
 
     def predict(self, X):
         """Return the more probable label of each answer.
@@ -29,6 +58,23 @@ class LongAnswersMixin:
             return lazily(self, "predict", X)
         right = self.predict_proba(X)[:, 1]
         return self.classes_[(right > 0.5).astype(int)]
+
+    def score(self, X, y, sample_weight=None):
+        """Return the accuracy of :meth:`predict`.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or dask DataFrame of shape (n_answers, 2)
+        y : array-like or dask Series of shape (n_answers,)
+        sample_weight : array-like of shape (n_answers,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        if is_lazy(X):
+            return share_right(self, X, y)
+        return super().score(X, y, sample_weight)
 
     def __sklearn_tags__(self):
         """Tags: two columns of ids, two classes."""

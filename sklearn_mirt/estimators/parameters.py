@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from sklearn_mirt.models.rotation.apply import ROTATION_METHODS
+from sklearn_mirt.models.rotation.criteria import ROTATION_METHODS
 
 _SOLVERS = ("auto", "variational", "quadrature")
 _ITEM_MODELS = ("2pl", "1pl", "rasch", "3pl")

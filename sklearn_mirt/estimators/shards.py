@@ -79,7 +79,7 @@ class InShards:
 
     def solver(self, estimator):
         """Return the solver, over the current Dask client or in this process."""
-        from sklearn_mirt.solvers.variational.by_respondents import ShardedSolver
+        from sklearn_mirt.solvers.variational.shards import ShardedSolver
 
         self._runner = self._make_runner(estimator)
         return ShardedSolver(

@@ -21,7 +21,8 @@ from sklearn_mirt.estimators.in_memory import InMemory
 from sklearn_mirt.estimators.parameters import check_parameters
 from sklearn_mirt.estimators.shards import InShards
 from sklearn_mirt.models.abilities import Abilities
-from sklearn_mirt.models.item_bank import ItemBank, load_item_bank
+from sklearn_mirt.models.item_bank import ItemBank
+from sklearn_mirt.models.item_bank_file import load_item_bank
 from sklearn_mirt.models.prediction import expected_scores
 
 

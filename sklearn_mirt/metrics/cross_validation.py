@@ -8,16 +8,13 @@ test cells included.)
 
 from __future__ import annotations
 
-import hashlib
-import json
-import time
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from sklearn_mirt.data.files.atomic import replacing
-from sklearn_mirt.metrics import prediction_report
+from sklearn_mirt.data.files.kept_results import KeptResults, digest
+from sklearn_mirt.metrics.functions import prediction_report
 from sklearn_mirt.metrics.splitters import CellKFold
 
 KEPT_BETWEEN = (0.05, 0.95)
@@ -113,7 +110,8 @@ class CellCrossValidation:
     item_filter : bool, default=True
         Leave out items that almost all or almost none of the training cells got right.
     folder : path-like, default=None
-        Where finished parts are kept, one JSON file each; None keeps them in memory.
+        Where finished parts are kept, one file each, from which an interrupted run
+        resumes; None keeps them in memory.
 
     Raises
     ------
@@ -139,59 +137,35 @@ class CellCrossValidation:
         self._y = np.asarray(scores, dtype=float)
         self._weights = None if weights is None else np.asarray(weights, dtype=float)
         self._n_items = data.n_items
-        labels = ["all"] * data.n_items if groups is None else [str(g) for g in groups]
-        self._groups = dict(enumerate(labels))
-        others = {n: list(map(str, g)) for n, g in (other_groups or {}).items()}
-        self._other_groups = {n: dict(enumerate(g)) for n, g in others.items()}
-        labels = [*labels, *(v for name in sorted(others) for v in others[name])]
+        labels = ["all"] * data.n_items if groups is None else groups
+        self._groups = _by_place(labels)
+        self._other_groups = {n: _by_place(g) for n, g in (other_groups or {}).items()}
         self._parts: dict[tuple, dict] = {}
-        self._folder = None if folder is None else Path(folder)
-        if self._folder is not None:
-            self._open(self._folder, data, labels)
+        self._kept = None
+        if folder is not None:
+            self._kept = KeptResults(folder, self._settings(data))
 
     def __len__(self):
         return self._n_folds * len(self._estimators)
 
-    def _open(self, folder, data, labels):
-        """Load the parts in the folder, after checking what they are parts of."""
-        folder.mkdir(parents=True, exist_ok=True)
-        mark = {
-            "data": _digest(self._X, self._y, self._weights, data, labels),
+    def _settings(self, data):
+        """Return what the finished parts depend on."""
+        answers = [
+            self._X,
+            self._y,
+            *([] if self._weights is None else [self._weights]),
+        ]
+        ids = [list(map(str, ids)) for ids in (data.respondents, data.items)]
+        groups = self._groups, sorted(self._other_groups.items())
+        return {
+            "data": digest(answers, ids, groups),
             "n_folds": self._n_folds,
             "item_filter": self._item_filter,
-            "estimators": {name: repr(e) for name, e in self._estimators.items()},
+            "estimators": [[name, repr(e)] for name, e in self._estimators.items()],
         }
-        path = folder / "crossval.json"
-        if path.exists():
-            earlier = json.loads(path.read_text(encoding="utf-8"))
-            if earlier != mark:
-                differing = [k for k in mark if earlier.get(k) != mark[k]]
-                raise ValueError(
-                    f"{folder}: holds parts of another cross-validation "
-                    f"(different {', '.join(differing)}); give another folder"
-                )
-        else:
-            with replacing(path, force=False) as scratch:
-                scratch.write_text(json.dumps(mark, indent=1), encoding="utf-8")
-        for name, fold in self._places():
-            part = folder / self._file(name, fold)
-            if part.exists():
-                self._parts[name, fold] = json.loads(part.read_text(encoding="utf-8"))
-
-    def _places(self):
-        return [(n, f) for f in range(self._n_folds) for n in self._estimators]
-
-    def _file(self, name, fold):
-        place = list(self._estimators).index(name)
-        return f"fold_{fold + 1:02d}_estimator_{place + 1}.json"
-
-    @property
-    def n_done(self):
-        """Return the number of parts that are finished."""
-        return len(self._parts)
 
     def run(self, report=None):
-        """Run what is not done yet.
+        """Fit every estimator to every fold, apart from the parts that are kept.
 
         Parameters
         ----------
@@ -200,21 +174,22 @@ class CellCrossValidation:
         """
         folds = CellKFold(self._n_folds).split(self._X)
         for fold, (train, test) in enumerate(folds):
-            left = [n for n in self._estimators if (n, fold) not in self._parts]
-            if not left:
-                continue
             if self._item_filter:
                 train, test = self._filtered(train, test)
-            for name in left:
+            for place, name in enumerate(self._estimators):
                 if report is not None:
-                    report(self.n_done, f"fold {fold + 1}, {name}")
-                self._keep(name, fold, self._part(name, train, test))
+                    report(len(self._parts), f"fold {fold + 1}, {name}")
+                part = partial(self._part, name, train, test)
+                file = f"fold_{fold + 1:02d}_estimator_{place + 1}"
+                self._parts[name, fold] = (
+                    part() if self._kept is None else self._kept.get(file, part)
+                )
 
     def _filtered(self, train, test):
-        j, weight = self._X[:, 1], self._weights
-        weight = np.ones(len(j)) if weight is None else weight
-        total = np.bincount(j[train], weight[train], self._n_items)
-        right = np.bincount(j[train], weight[train] * self._y[train], self._n_items)
+        j, weight = self._X[:, 1], self._weight_of(train)
+        weight = np.ones(len(train)) if weight is None else weight
+        total = np.bincount(j[train], weight, self._n_items)
+        right = np.bincount(j[train], weight * self._y[train], self._n_items)
         with np.errstate(invalid="ignore"):
             rate = right / total
             keep = (rate > KEPT_BETWEEN[0]) & (rate < KEPT_BETWEEN[1])
@@ -231,42 +206,32 @@ class CellCrossValidation:
         if "item_groups" in estimator.get_params():
             groups = self._other_groups.get(name, self._groups)
             estimator.set_params(item_groups=groups)
-        weight = self._weights
-        start = time.perf_counter()
-        estimator.fit(
-            self._X[train],
-            self._y[train],
-            sample_weight=None if weight is None else weight[train],
-        )
-        seconds = time.perf_counter() - start
+        X, y = self._X, self._y
+        estimator.fit(X[train], y[train], sample_weight=self._weight_of(train))
         report = prediction_report(
-            self._X[test],
-            self._y[test],
-            estimator.predict_proba(self._X[test]),
+            X[test],
+            y[test],
+            estimator.predict_proba(X[test]),
             groups=self._groups,
-            sample_weight=None if weight is None else weight[test],
+            sample_weight=self._weight_of(test),
         )
-        return {"seconds": seconds, "report": report.to_dict(orient="index")}
+        columns = {name: column.to_numpy() for name, column in report.items()}
+        return {"group": np.array(report.index.tolist(), dtype=str), **columns}
 
-    def _keep(self, name, fold, part):
-        self._parts[name, fold] = part
-        if self._folder is not None:
-            path = self._folder / self._file(name, fold)
-            with replacing(path, force=True) as scratch:
-                # NaN as the word NaN, which Python reads back
-                scratch.write_text(json.dumps(part), encoding="utf-8")
+    def _weight_of(self, rows):
+        return None if self._weights is None else self._weights[rows]
 
     def by_fold(self):
         """Return a DataFrame: estimator, fold, group and the metrics, for all parts."""
         import pandas as pd
 
-        rows = [
-            {"estimator": name, "fold": fold + 1, "group": group, **row}
-            for (name, fold) in self._places()
-            if (name, fold) in self._parts
-            for group, row in self._parts[name, fold]["report"].items()
-        ]
-        return pd.DataFrame(rows)
+        return pd.concat(
+            [
+                pd.DataFrame({"estimator": name, "fold": fold + 1, **part})
+                for (name, fold), part in self._parts.items()
+            ],
+            ignore_index=True,
+        )
 
     def table(self, group="micro"):
         """Return the means over folds of one row of the reports, by estimator.
@@ -291,17 +256,7 @@ class CellCrossValidation:
         means["se_log_loss"] = (gap.std() / np.sqrt(len(gap))).to_numpy()
         return means
 
-    @property
-    def seconds(self):
-        """Return the time each fit took, by (estimator, fold)."""
-        return {place: part["seconds"] for place, part in self._parts.items()}
 
-
-def _digest(X, y, weights, data, labels) -> str:
-    """Return a hash of answers, ids and groups."""
-    out = hashlib.sha256()
-    for array in (X, y) if weights is None else (X, y, weights):
-        out.update(np.ascontiguousarray(array).tobytes())
-    for ids in (data.respondents, data.items, labels):
-        out.update("\x1f".join(map(str, ids)).encode("utf-8", "surrogatepass"))
-    return out.hexdigest()
+def _by_place(labels):
+    """Return the group of each item, by the place of the item in the data."""
+    return dict(enumerate(map(str, labels)))

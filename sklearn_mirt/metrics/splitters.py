@@ -5,15 +5,9 @@ whole respondents, items or groups of items.
 """
 
 import numpy as np
-from sklearn.model_selection import BaseCrossValidator, KFold
+from sklearn.model_selection import BaseCrossValidator, KFold, PredefinedSplit
 
-__all__ = [
-    "CellKFold",
-    "GroupedItemKFold",
-    "ItemKFold",
-    "LeaveItemGroupOut",
-    "RespondentKFold",
-]
+from sklearn_mirt.metrics.ids import cell_groups, id_codes, id_column
 
 
 class CellKFold(KFold):
@@ -36,9 +30,15 @@ class CellKFold(KFold):
 
 
 class _WholeKFold(BaseCrossValidator):
-    """K-fold over the distinct labels of the cells; a label is never divided."""
+    """K-fold over the distinct labels of the cells; a label is never divided.
 
-    _noun = "label"
+    Labels are sorted, dealt to the folds in turn and the folds shuffled, so that the
+    fold of a label does not depend on the order of the cells, and folds have equal
+    numbers of labels, give or take one. scikit-learn's GroupKFold balances the numbers
+    of cells instead when it does not shuffle, and forms other folds when it does.
+    """
+
+    _noun, _column = "label", 0
 
     def __init__(self, n_splits=5, *, shuffle=True, random_state=0):
         self.n_splits = n_splits
@@ -52,10 +52,10 @@ class _WholeKFold(BaseCrossValidator):
     def split(self, X, y=None, groups=None):
         """Yield (train, test) row numbers; a label's cells are never divided."""
         codes, names = self._codes(X)
-        folds = self._folds(len(names))[codes]
-        for fold in range(self.get_n_splits(X)):
-            test = folds == fold
-            yield np.flatnonzero(~test), np.flatnonzero(test)
+        yield from PredefinedSplit(self._folds(len(names))[codes]).split()
+
+    def _codes(self, X):
+        return id_codes(id_column(X, self._column), self._noun)
 
     def _folds(self, n_labels):
         if not 2 <= self.n_splits <= n_labels:
@@ -85,10 +85,7 @@ class RespondentKFold(_WholeKFold):
         Seed of the shuffle.
     """
 
-    _noun = "respondent"
-
-    def _codes(self, X):
-        return id_codes(id_column(X, 0), self._noun)
+    _noun, _column = "respondent", 0
 
 
 class ItemKFold(_WholeKFold):
@@ -106,10 +103,7 @@ class ItemKFold(_WholeKFold):
         Seed of the shuffle.
     """
 
-    _noun = "item"
-
-    def _codes(self, X):
-        return id_codes(id_column(X, 1), self._noun)
+    _noun, _column = "item", 1
 
 
 class GroupedItemKFold(_WholeKFold):
@@ -159,59 +153,3 @@ class LeaveItemGroupOut(GroupedItemKFold):
         if n_labels < 2:
             raise ValueError("At least two item groups are needed to leave one out.")
         return np.arange(n_labels)
-
-
-def id_column(X, number):
-    """Return one of the two id columns of a long X."""
-    shape = np.shape(X)
-    if len(shape) != 2 or shape[1] != 2:
-        raise ValueError(f"X must have two columns, respondent and item; got {shape}.")
-    if hasattr(X, "iloc"):
-        return X.iloc[:, number]
-    # Nested lists would turn into strings where an id is one.
-    X = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
-    return X[:, number]
-
-
-def id_codes(labels, noun):
-    """Return the code of each label and the sorted distinct labels."""
-    import pandas as pd
-
-    # a Series as it is: its strings need not become Python objects first
-    labels = labels if isinstance(labels, pd.Series) else np.asarray(labels)
-    codes, names = pd.factorize(labels)
-    names = names.tolist()
-    if (codes < 0).any():
-        raise ValueError(f"{(codes < 0).sum()} cells have no {noun} id.")
-    # Numbers and strings may meet in an object column; they sort by type first.
-    order = sorted(range(len(names)), key=lambda i: _sort_key(names[i]))
-    rank = np.empty(len(names), dtype=int)
-    rank[order] = np.arange(len(names))
-    return rank[codes], [names[i] for i in order]
-
-
-def _sort_key(label):
-    return (isinstance(label, str), label)
-
-
-def cell_groups(X, groups):
-    """Return the code of each cell's group and the sorted group labels.
-
-    `groups` maps item ids to groups, or holds one label per cell; None is one group.
-    """
-    if groups is None:
-        return np.zeros(len(id_column(X, 1)), dtype=int), ["all"]
-    if not hasattr(groups, "keys"):
-        n_cells = len(id_column(X, 1))
-        if len(groups) != n_cells:
-            raise ValueError(f"{len(groups)} group labels for {n_cells} cells.")
-        return id_codes(np.asarray(groups, dtype=object), "group")
-    groups = dict(groups)
-    codes, names = id_codes(id_column(X, 1), "item")
-    unknown = [name for name in names if name not in groups]
-    if unknown:
-        raise ValueError(f"{len(unknown)} items have no group, such as {unknown[:3]}.")
-    # by item first: items are few beside cells
-    labels = np.fromiter((groups[name] for name in names), object, len(names))
-    group_of_item, labels = id_codes(labels, "group")
-    return group_of_item[codes], labels

@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +35,10 @@ class ItemDesign:
         """Return the number of item groups."""
         return len(self.group_labels)
 
+    def take(self, index):
+        """Return the design of the items at an index or mask."""
+        return replace(self, groups=self.groups[index], guessing=self.guessing[index])
+
 
 def make_design(items, item_groups, guessing, positive_slopes):
     """Return the ItemDesign of the items.
@@ -66,14 +70,17 @@ def make_design(items, item_groups, guessing, positive_slopes):
     )
 
 
-def group_labels(items, item_groups):
-    """Return the group label of each item; "all" where no groups are given."""
-    if item_groups is None:
-        return object_array(["all"] * len(items))
-    labels = values_by_item(items, item_groups, "item_groups")
-    for item, label in zip(items, labels, strict=True):
+def group_labels(ids, groups, noun="item"):
+    """Return the group label of each item; "all" where no groups are given.
+
+    `noun` names in messages what else the ids may be of, such as "respondent".
+    """
+    if groups is None:
+        return object_array(["all"] * len(ids))
+    labels = values_by_item(ids, groups, f"{noun}_groups", noun)
+    for name, label in zip(ids, labels, strict=True):
         if is_missing(label) or label != label:
-            raise ValueError(f"item_groups has no group for item {item!r}")
+            raise ValueError(f"{noun}_groups has no group for {noun} {name!r}")
     return labels
 
 
@@ -104,30 +111,32 @@ def known_floors(items, labels, guessing):
     )
 
 
-def values_by_item(items, values, name):
+def values_by_item(ids, values, parameter, noun="item"):
     """Return one value per item, from a mapping by id or an array in item order."""
     if hasattr(values, "to_dict"):  # Series
         if not values.index.is_unique:
             repeated = values.index[values.index.duplicated()][0]
-            raise ValueError(f"{name} has more than one value for item {repeated!r}")
+            raise ValueError(
+                f"{parameter} has more than one value for {noun} {repeated!r}"
+            )
         values = values.to_dict()
     if isinstance(values, Mapping):
-        for item in items:
-            if item not in values:
+        for name in ids:
+            if name not in values:
                 raise ValueError(
-                    f"{name} has no value for item {item!r}; it has {len(values)} "
-                    "values, give one for every item"
+                    f"{parameter} has no value for {noun} {name!r}; it has "
+                    f"{len(values)} values, give one for every {noun}"
                 )
-        return object_array([values[item] for item in items])
+        return object_array([values[name] for name in ids])
     if isinstance(values, str) or np.ndim(values) != 1:
         raise ValueError(
-            f"{name} must be a mapping from item id, a Series, or one value per item, "
-            f"got {type(values).__name__}"
+            f"{parameter} must be a mapping from {noun} id, a Series, or one value per "
+            f"{noun}, got {type(values).__name__}"
         )
-    if len(values) != len(items):
+    if len(values) != len(ids):
         raise ValueError(
-            f"{name} has {len(values)} values for {len(items)} items; a mapping from "
-            "item id fits any subset of items"
+            f"{parameter} has {len(values)} values for {len(ids)} {noun}s; a mapping "
+            f"from {noun} id fits any subset of {noun}s"
         )
     return object_array(list(values))
 

@@ -109,3 +109,24 @@ class ItemParameters:
             ids=self.ids[index],
             extras={name: values[index] for name, values in self.extras.items()},
         )
+
+
+def item_coordinates(M, center=None):
+    """Return the change of (a_j, d_j) that keeps every logit as abilities change.
+
+    Parameters
+    ----------
+    M : array of shape (n_dims, n_dims)
+    center : array of shape (n_dims,), default=None
+        The abilities change by theta = M theta' + center; None is zero.
+
+    Returns
+    -------
+    carry : ndarray of shape (n_dims + 1, n_dims + 1)
+        (a_j', d_j') = carry @ (a_j, d_j).
+    """
+    carry = np.eye(len(M) + 1)
+    carry[:-1, :-1] = M.T
+    if center is not None:
+        carry[-1, :-1] = center
+    return carry

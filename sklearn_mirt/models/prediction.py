@@ -66,6 +66,26 @@ def expected_cells(items, abilities, respondent, item):
     return out
 
 
+def log_losses(scores, probabilities, smallest):
+    """Return the negative log-likelihood of each cell, in nats.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_cells,)
+        In [0, 1]; a mean of repeats counts as its share of right answers.
+    probabilities : ndarray of shape (n_cells,)
+        Of a right answer.
+    smallest : float
+        Probabilities are clipped to [smallest, 1 - smallest].
+
+    Returns
+    -------
+    losses : ndarray of shape (n_cells,), float64
+    """
+    p = np.clip(probabilities, smallest, 1 - smallest).astype(np.float64)
+    return -(scores * np.log(p) + (1 - scores) * np.log1p(-p))
+
+
 def _average(items, mean, second):
     variance = np.maximum(second - mean**2, 0.0)
     return items.item_model.expected_score(items, mean, variance)

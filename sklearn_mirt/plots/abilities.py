@@ -3,20 +3,20 @@
 import numpy as np
 from scipy.stats import norm
 
+from sklearn_mirt.plots.base import Display, check_kind
 from sklearn_mirt.plots.style import (
     COLOURS,
+    ability_plane,
+    columns_of,
     dimension_label,
-    dimension_names,
     dimensions_of,
-    foreground,
-    new_axes,
-    plain_axes,
+    names_in_audit,
 )
 
 _MOST_NAMED = 40
 
 
-class AbilityDisplay:
+class AbilityDisplay(Display):
     """Abilities of the respondents with intervals: a ranking or a map.
 
     Parameters
@@ -55,14 +55,12 @@ class AbilityDisplay:
         display : AbilityDisplay
         """
         table = audit.abilities
-        keys = [key.removeprefix("se_") for key in table if key.startswith("se_")]
-        if not keys:
-            dimensions_of(table, "se_")  # says what is missing
+        keys = dimensions_of(table, "se_")
         display = cls(
-            table[keys].to_numpy(dtype=float),
-            table[[f"se_{key}" for key in keys]].to_numpy(dtype=float),
+            columns_of(table, "", keys),
+            columns_of(table, "se_", keys),
             respondents=[str(name) for name in table.index],
-            dims=dimension_names(audit, keys),
+            dims=names_in_audit(audit, keys),
         )
         return display.plot(ax=ax, kind=kind, dim=dim)
 
@@ -83,40 +81,36 @@ class AbilityDisplay:
         -------
         self : AbilityDisplay
         """
+        check_kind(kind, ("ranking", "map"))
         reach = norm.ppf(0.5 + level / 2)
+        n = len(self.respondents)
         if kind == "ranking":
-            n = len(self.respondents)
             height = 0.2 * n + 1.2 if n <= _MOST_NAMED else 5.0
-            ax = ax if ax is not None else new_axes((6.4, height))
-            self._ranking(ax, dim, reach)
-        elif kind == "map":
-            ax = ax if ax is not None else new_axes((6.2, 5.6))
-            self._map(ax, reach)
+            self._ranking(self._begin(ax, (6.4, height)), dim, reach)
         else:
-            raise ValueError(f"kind must be 'ranking' or 'map', got {kind!r}")
-        plain_axes(ax)
-        self.ax_, self.figure_ = ax, ax.figure
+            self._map(self._begin(ax, (6.2, 5.6)), reach)
         return self
 
     def _ranking(self, ax, dim, reach):
         value, error = self.abilities[:, dim], self.errors[:, dim]
         order = np.argsort(-value, kind="stable")
-        sets = tie_sets(value[order], error[order], reach)
+        value, error = value[order], error[order]
+        sets = tie_sets(value, error, reach)
         y = np.arange(len(order))
-        for k in range(sets[-1] + 1):
+        named = len(y) <= _MOST_NAMED
+        for k in range(0, sets[-1] + 1, 2):
             rows = y[sets == k]
-            if k % 2 == 0:
-                ax.axhspan(rows[0] - 0.5, rows[-1] + 0.5, color="0.5", alpha=0.12, lw=0)
+            ax.axhspan(rows[0] - 0.5, rows[-1] + 0.5, color="0.5", alpha=0.12, lw=0)
         ax.errorbar(
-            value[order],
+            value,
             y,
-            xerr=reach * error[order],
+            xerr=reach * error,
             fmt="o",
-            markersize=4 if len(y) <= _MOST_NAMED else 2,
+            markersize=4 if named else 2,
             elinewidth=1,
             color=COLOURS[0],
         )
-        if len(y) <= _MOST_NAMED:
+        if named:
             ax.set_yticks(y, [self.respondents[i] for i in order], fontsize="small")
         else:
             ax.set_ylabel("rank")
@@ -143,17 +137,9 @@ class AbilityDisplay:
         )
         if len(x) <= _MOST_NAMED:
             for i, name in enumerate(self.respondents):
-                ax.annotate(
-                    name,
-                    (x[i], y[i]),
-                    xytext=(4, 3),
-                    textcoords="offset points",
-                    fontsize="x-small",
-                )
-        for line in (ax.axhline, ax.axvline):
-            line(0, color=foreground(), linewidth=0.4)
-        ax.set_xlabel(f"ability, {dimension_label(self.dims[0])}")
-        ax.set_ylabel(f"ability, {dimension_label(self.dims[1])}")
+                offset = {"xytext": (4, 3), "textcoords": "offset points"}
+                ax.annotate(name, (x[i], y[i]), fontsize="x-small", **offset)
+        ability_plane(ax, self.dims)
 
 
 def tie_sets(value, error, reach):

@@ -2,16 +2,17 @@
 
 import numpy as np
 
+from sklearn_mirt.plots.base import Display
 from sklearn_mirt.plots.style import (
     COLOURS,
+    curve_with_errors,
     dimension_label,
     foreground,
-    new_axes,
-    plain_axes,
+    zero_line,
 )
 
 
-class LowerBoundDisplay:
+class LowerBoundDisplay(Display):
     """Evidence lower bound after each pass: how far each was from the last.
 
     Parameters
@@ -36,23 +37,15 @@ class LowerBoundDisplay:
     def plot(self, ax=None):
         """Draw the distance from the last bound, on a logarithmic scale."""
         bounds = np.asarray(self.lower_bounds, dtype=float)
-        ax = ax if ax is not None else new_axes((5.6, 3.8))
-        gap = bounds[-1] - bounds[:-1]
-        ax.semilogy(
-            np.arange(1, len(bounds)),
-            np.maximum(gap, 1e-9),
-            "o-",
-            ms=3,
-            color=COLOURS[0],
-        )
-        ax.set_xlabel("pass")
-        ax.set_ylabel("nats below the last lower bound")
+        ax = self._begin(ax, (5.6, 3.8))
+        gap = np.maximum(bounds[-1] - bounds[:-1], 1e-9)
+        ax.semilogy(np.arange(1, len(bounds)), gap, "o-", ms=3, color=COLOURS[0])
+        ax.set(xlabel="pass", ylabel="nats below the last lower bound")
         ax.set_title(f"last bound: {bounds[-1]:,.1f} nats", fontsize="medium")
-        self.ax_, self.figure_ = plain_axes(ax), ax.figure
         return self
 
 
-class DimensionsDisplay:
+class DimensionsDisplay(Display):
     """Held-out loss against the number of dimensions, with its errors.
 
     Parameters
@@ -78,22 +71,21 @@ class DimensionsDisplay:
 
     def plot(self, ax=None):
         """Draw the excess loss of each number; the recommended one is marked."""
-        ax = ax if ax is not None else new_axes((5.6, 3.8))
+        ax = self._begin(ax, (5.6, 3.8))
         x = self.table.index.to_numpy()
         y = self.table["excess"].to_numpy(dtype=float)
         error = np.nan_to_num(self.table["se_excess"].to_numpy(dtype=float))
         ax.errorbar(x, y, yerr=error, fmt="o-", capsize=3, color=COLOURS[0])
         here = x == self.recommended
         ax.plot(x[here], y[here], "o", ms=12, mfc="none", mec=COLOURS[1], mew=2)
-        ax.axhline(0, color=foreground(), linewidth=0.5)
+        zero_line(ax, 0.5)
         ax.set_xticks(x)
         ax.set_xlabel(f"dimensions (ring: recommended, {self.recommended})")
         ax.set_ylabel("excess held-out loss (nats an answer)")
-        self.ax_, self.figure_ = plain_axes(ax), ax.figure
         return self
 
 
-class CalibrationDisplay:
+class CalibrationDisplay(Display):
     """Observed against predicted probability of held-out answers.
 
     Parameters
@@ -121,28 +113,19 @@ class CalibrationDisplay:
 
     def plot(self, ax=None):
         """Draw the points with 95% intervals and the line of perfect calibration."""
-        ax = ax if ax is not None else new_axes((4.8, 4.6))
-        t = self.table
+        ax = self._begin(ax, (4.8, 4.6))
+        x, y, error = (self.table[name] for name in ("predicted", "observed", "se"))
         ax.plot([0, 1], [0, 1], "--", color=foreground(), linewidth=0.8)
-        ax.errorbar(
-            t["predicted"],
-            t["observed"],
-            yerr=1.96 * t["se"],
-            fmt="o",
-            capsize=2,
-            color=COLOURS[0],
-        )
+        ax.errorbar(x, y, yerr=1.96 * error, fmt="o", capsize=2, color=COLOURS[0])
         ax.set_xlabel("predicted probability")
         ax.set_ylabel("observed share of right answers")
-        ax.set_title(
-            f"{int(t['n_answers'].sum()):,} held-out answers", fontsize="medium"
-        )
+        n_answers = int(self.table["n_answers"].sum())
+        ax.set_title(f"{n_answers:,} held-out answers", fontsize="medium")
         ax.set_aspect("equal")
-        self.ax_, self.figure_ = plain_axes(ax), ax.figure
         return self
 
 
-class PairDisplay:
+class PairDisplay(Display):
     """Difference of two respondents by how discriminating the items are.
 
     Parameters
@@ -166,7 +149,7 @@ class PairDisplay:
 
     def plot(self, ax=None):
         """Draw the difference in each bin, one curve for each dimension."""
-        ax = ax if ax is not None else new_axes((6.0, 4.0))
+        ax = self._begin(ax, (6.0, 4.0))
         dims = list(dict.fromkeys(self.table.index.get_level_values(0)))
         for k, dim in enumerate(dims):
             rows = self.table.loc[dim]
@@ -178,26 +161,17 @@ class PairDisplay:
                 rows[name].to_numpy(dtype=float)
                 for name in ("difference", "low", "high")
             )
-            error = np.abs([y - low, high - y])
-            ax.errorbar(
-                x,
-                y,
-                yerr=np.nan_to_num(error),
-                fmt=("o-", "s--", "^-.", "D:")[k % 4],
-                capsize=3,
-                color=COLOURS[k % len(COLOURS)],
-                label=dimension_label(dim),
-            )
-        ax.axhline(0, color=foreground(), linewidth=0.6)
+            error = np.nan_to_num(np.abs([y - low, high - y]))
+            curve_with_errors(ax, k, x, y, error, dimension_label(dim))
+        zero_line(ax, 0.6)
         ax.set_xticks(range(1, len(rows) + 1))
         ax.set_xlabel("bin of discrimination on the dimension (1: least)")
         ax.set_ylabel("difference in mean score")
         ax.legend(frameon=False)
-        self.ax_, self.figure_ = plain_axes(ax), ax.figure
         return self
 
 
-class SelectionCurveDisplay:
+class SelectionCurveDisplay(Display):
     """Fidelity of scores from few items against the number of items, held out.
 
     Parameters
@@ -236,20 +210,14 @@ class SelectionCurveDisplay:
             raise ValueError(
                 f"The curve has no column {metric!r}; it has {list(self.curve.columns)}"
             )
-        ax = ax if ax is not None else new_axes((6.4, 4.4))
-        kinds = self.curve.groupby(["strategy", "scorer"], sort=False)
-        for k, ((strategy, scorer), rows) in enumerate(kinds):
-            by_size = rows.groupby("n_items")[metric]
-            mean, error = by_size.mean(), by_size.sem().fillna(0)
-            ax.errorbar(
-                mean.index.to_numpy(),
-                mean.to_numpy(float),
-                yerr=error.to_numpy(float),
-                fmt=("o-", "s--", "^-.", "D:")[k % 4],
-                capsize=3,
-                color=COLOURS[k % len(COLOURS)],
-                label=f"{strategy}, {scorer}".replace("_", " "),
-            )
+        ax = self._begin(ax, (6.4, 4.4))
+        curves = self.curve.groupby(["strategy", "scorer"], sort=False)
+        for k, ((strategy, scorer), rows) in enumerate(curves):
+            by_size = rows.groupby("n_items")[metric].agg(["mean", "sem"])
+            mean, error = by_size.to_numpy(float).T
+            sizes, error = by_size.index.to_numpy(), np.nan_to_num(error)
+            label = f"{strategy}, {scorer}".replace("_", " ")
+            curve_with_errors(ax, k, sizes, mean, error, label)
         ax.set_xscale("log")
         sizes = sorted(set(self.curve["n_items"]))
         ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
@@ -257,5 +225,4 @@ class SelectionCurveDisplay:
         ax.set_xlabel("number of items (logarithmic)")
         ax.set_ylabel(f"{metric.replace('_', ' ')} with full scores, held out")
         ax.legend(frameon=False, fontsize="small")
-        self.ax_, self.figure_ = plain_axes(ax), ax.figure
         return self

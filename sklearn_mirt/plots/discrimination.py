@@ -2,20 +2,22 @@
 
 import numpy as np
 
+from sklearn_mirt.plots.base import Display
 from sklearn_mirt.plots.style import (
     MARKERS,
     axis_limits,
+    columns_of,
     dimension_label,
-    dimension_names,
     dimensions_of,
     foreground,
     group_colour,
     groups_by_size,
-    new_axes,
+    legend_beside,
+    names_in_audit,
 )
 
 
-class DiscriminationDisplay:
+class DiscriminationDisplay(Display):
     """Scatter of item slopes on two dimensions, coloured by benchmark.
 
     Small points are items, large outlined ones the mean slopes of a benchmark. With one
@@ -70,9 +72,9 @@ class DiscriminationDisplay:
         else:
             benchmarks = np.full(len(table), "all items", dtype=object)
         display = cls(
-            table[[f"slope_{dim}" for dim in dims]].to_numpy(dtype=float),
+            columns_of(table, "slope_", dims),
             benchmarks=benchmarks,
-            dims=dimension_names(audit, dims),
+            dims=names_in_audit(audit, dims),
         )
         return display.plot(ax=ax, axes=axes, max_items=max_items)
 
@@ -97,8 +99,7 @@ class DiscriminationDisplay:
         slopes = np.asarray(self.slopes, dtype=float)
         names, codes, counts = groups_by_size(self.benchmarks)
         one_dim = slopes.shape[1] == 1
-        if ax is None:
-            ax = new_axes((8.2, max(5.2, 0.24 * len(names) + 1.0)))
+        ax = self._begin(ax, (8.2, max(5.2, 0.24 * len(names) + 1.0)))
         if one_dim:
             x, y = slopes[:, 0], _spread_over_lines(codes)
         else:
@@ -107,7 +108,7 @@ class DiscriminationDisplay:
         self._draw_points(ax, x, y, codes, shown, names)
         self._finish_axes(ax, (x, y), names, axes, one_dim)
         ax.set_title(_scatter_title(len(shown), len(slopes)), fontsize="medium")
-        self.ax_, self.figure_, self.n_shown_ = ax, ax.figure, len(shown)
+        self.n_shown_ = len(shown)
         return self
 
     def _draw_points(self, ax, x, y, codes, shown, names):
@@ -138,11 +139,9 @@ class DiscriminationDisplay:
 
     def _finish_axes(self, ax, values, names, axes, one_dim):
         ax.axvline(0, color="0.7", linewidth=0.8, zorder=0)
-        ax.set_xlabel(
-            f"slope on {dimension_label(self.dims[0 if one_dim else axes[0]])}"
-        )
+        first = self.dims[0 if one_dim else axes[0]]
+        ax.set_xlabel(f"slope on {dimension_label(first)}")
         ax.set_xlim(*axis_limits(values[0]))
-        ax.spines[["top", "right"]].set_visible(False)
         if one_dim:
             ax.set_yticks(range(len(names)), names)
             ax.invert_yaxis()
@@ -151,15 +150,7 @@ class DiscriminationDisplay:
         ax.set_ylabel(f"slope on {dimension_label(self.dims[axes[1]])}")
         ax.set_ylim(*axis_limits(values[1]))
         if len(names) > 1:
-            ax.legend(
-                loc="upper left",
-                bbox_to_anchor=(1.01, 1.0),
-                frameon=False,
-                fontsize="small",
-                title="benchmark (mean)",
-                title_fontsize="small",
-                alignment="left",
-            )
+            legend_beside(ax, "benchmark (mean)", 1.01)
 
 
 def _sample(codes, counts, max_items):

@@ -2,16 +2,17 @@
 
 import numpy as np
 
+from sklearn_mirt.plots.base import Display
 from sklearn_mirt.plots.style import (
+    columns_of,
     dimension_label,
-    dimension_names,
     dimensions_of,
-    new_axes,
+    names_in_audit,
     significance_stars,
 )
 
 
-class BenchmarkHeatmapDisplay:
+class BenchmarkHeatmapDisplay(Display):
     """Heat map of the correlation of each benchmark with each ability dimension.
 
     Parameters
@@ -74,18 +75,14 @@ class BenchmarkHeatmapDisplay:
         """
         table = audit.benchmarks
         dims = dimensions_of(table, "r_")
-        p_names, has_p, adjusted = [], False, False
-        for prefix in ("p_", "q_"):
-            names = [f"{prefix}{dim}" for dim in dims]
-            if set(names) <= set(table.columns):
-                p_names, has_p, adjusted = names, True, prefix == "q_"
+        given = [p for p in ("q_", "p_") if {p + dim for dim in dims} <= set(table)]
         display = cls(
-            table[[f"r_{dim}" for dim in dims]].to_numpy(dtype=float),
-            p_values=table[p_names].to_numpy(dtype=float) if has_p else None,
+            columns_of(table, "r_", dims),
+            p_values=columns_of(table, given[0], dims) if given else None,
             benchmarks=[str(name) for name in table.index],
-            dims=dimension_names(audit, dims),
+            dims=names_in_audit(audit, dims),
             stated=table["stated"].tolist() if "stated" in table else None,
-            p_label="adjusted p" if adjusted else "p",
+            p_label="adjusted p" if "q_" in given else "p",
         )
         return display.plot(ax=ax)
 
@@ -103,8 +100,6 @@ class BenchmarkHeatmapDisplay:
         -------
         self : BenchmarkHeatmapDisplay
         """
-        from matplotlib.pyplot import get_cmap
-
         r = np.asarray(self.correlations, dtype=float)
         n_rows, n_columns = r.shape
         rows = [str(name) for name in self.benchmarks]
@@ -113,31 +108,34 @@ class BenchmarkHeatmapDisplay:
                 f"{name} ({stated})" if stated else name
                 for name, stated in zip(rows, self.stated, strict=True)
             ]
-        if ax is None:
-            longest = max(len(name) for name in rows)
-            width = 2.0 + 0.09 * longest + 0.95 * n_columns
-            ax = new_axes((width, 1.2 + 0.32 * n_rows))
-        colours = get_cmap(cmap).with_extremes(bad="0.9")
-        image = ax.imshow(np.ma.masked_invalid(r), cmap=colours, vmin=-1, vmax=1)
-        ax.set_aspect("auto")
+        width = 2.0 + 0.09 * max(map(len, rows)) + 0.95 * n_columns
+        ax = self._begin(ax, (width, 1.2 + 0.32 * n_rows))
+        image = self._draw_cells(ax, r, cmap)
         ax.set_xticks(range(n_columns), [dimension_label(dim) for dim in self.dims])
         ax.set_yticks(range(n_rows), rows)
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
-        # white lines between the cells
-        ax.set_xticks(np.arange(n_columns + 1) - 0.5, minor=True)
-        ax.set_yticks(np.arange(n_rows + 1) - 0.5, minor=True)
-        ax.grid(which="minor", color=ax.get_facecolor(), linewidth=1.5)
-        ax.tick_params(which="minor", length=0)
-        self._write_cells(ax, r)
         ax.set_title("Correlation of mean score and ability", fontsize="medium")
         bar = ax.figure.colorbar(image, ax=ax, label="Pearson r", shrink=0.8, aspect=25)
         bar.outline.set_visible(False)
         if self.p_values is not None:
             stars = f"{self.p_label}: * < .05   ** < .01   *** < .001"
             ax.set_xlabel(stars, fontsize="small")
-        self.ax_, self.figure_, self.image_ = ax, ax.figure, image
+        self.image_ = image
         return self
+
+    def _draw_cells(self, ax, r, cmap):
+        from matplotlib.pyplot import get_cmap
+
+        colours = get_cmap(cmap).with_extremes(bad="0.9")
+        image = ax.imshow(np.ma.masked_invalid(r), cmap=colours, vmin=-1, vmax=1)
+        ax.set_aspect("auto")
+        ax.tick_params(which="both", length=0)
+        ax.spines[:].set_visible(False)
+        # lines in the colour of the background between the cells
+        for axis, n in ((ax.xaxis, r.shape[1]), (ax.yaxis, r.shape[0])):
+            axis.set_ticks(np.arange(n + 1) - 0.5, minor=True)
+        ax.grid(which="minor", color=ax.get_facecolor(), linewidth=1.5)
+        self._write_cells(ax, r)
+        return image
 
     def _write_cells(self, ax, r):
         p = np.full(r.shape, np.nan)
@@ -148,12 +146,6 @@ class BenchmarkHeatmapDisplay:
             if np.isfinite(value):
                 text = f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
                 text += significance_stars(float(p[row, column]))
-            ax.text(
-                column,
-                row,
-                text,
-                ha="center",
-                va="center",
-                fontsize="small",
-                color="white" if abs(value) > 0.65 else "black",
-            )
+            colour = "white" if abs(value) > 0.65 else "black"
+            place = {"ha": "center", "va": "center"}
+            ax.text(column, row, text, fontsize="small", color=colour, **place)

@@ -2,16 +2,17 @@
 
 import numpy as np
 
+from sklearn_mirt.models.abilities import dimension_names
 from sklearn_mirt.models.information import total_information
+from sklearn_mirt.plots.base import Display, check_kind
 from sklearn_mirt.plots.style import (
     COLOURS,
     MARKERS,
+    ability_plane,
     dimension_label,
-    foreground,
     group_colour,
     groups_by_size,
-    new_axes,
-    plain_axes,
+    legend_beside,
 )
 
 _REACH = 3.0  # standard deviations of ability that are drawn
@@ -19,7 +20,7 @@ _FINE, _COARSE = 121, 61  # points on a line, and on each side of a plane
 _HARDEST = 5.0  # standard deviations of ability
 
 
-class ItemCurvesDisplay:
+class ItemCurvesDisplay(Display):
     """Item characteristic curves, along each item's own direction, or one surface.
 
     Parameters
@@ -63,7 +64,7 @@ class ItemCurvesDisplay:
             places = order[np.linspace(0, len(order) - 1, n).astype(int)]
         else:
             places = _places(parameters.ids, items)
-        dims = [f"dim{k + 1}" for k in range(parameters.n_dims)]
+        dims = dimension_names(parameters.n_dims)
         return cls(parameters.take(places), dims=dims).plot(ax=ax, kind=kind)
 
     def plot(self, ax=None, *, kind="curves"):
@@ -80,14 +81,12 @@ class ItemCurvesDisplay:
         -------
         self : ItemCurvesDisplay
         """
-        ax = ax if ax is not None else new_axes((6.4, 4.6))
-        if kind == "surface":
-            self._surface(ax)
-        elif kind == "curves":
+        check_kind(kind, ("curves", "surface"))
+        ax = self._begin(ax, (6.4, 4.6), frame=kind == "surface")
+        if kind == "curves":
             self._curves(ax)
         else:
-            raise ValueError(f"kind must be 'curves' or 'surface', got {kind!r}")
-        self.ax_, self.figure_ = ax, ax.figure
+            self._surface(ax)
         return self
 
     def _curves(self, ax):
@@ -103,7 +102,6 @@ class ItemCurvesDisplay:
         ax.set_ylabel("probability of a right answer")
         ax.set_ylim(-0.02, 1.02)
         ax.legend(frameon=False, fontsize="small")
-        plain_axes(ax)
 
     def _surface(self, ax):
         if len(self.dims) != 2:
@@ -114,11 +112,12 @@ class ItemCurvesDisplay:
         filled = ax.contourf(x, x, p, levels=levels, cmap="cividis")
         ax.contour(x, x, p, levels=[0.5], colors="white", linewidths=1.5)
         ax.figure.colorbar(filled, ax=ax, label="probability (white line: 0.5)")
-        _name_plane(ax, self.dims)
+        ability_plane(ax, self.dims)
+        ax.set_aspect("equal")
         ax.set_title(str(self.items.ids[0]), fontsize="medium")
 
 
-class InformationDisplay:
+class InformationDisplay(Display):
     """Information of a test about each ability: curves, or a map of two dimensions.
 
     Parameters
@@ -160,7 +159,7 @@ class InformationDisplay:
         if items is not None:
             places = _places(parameters.ids, items)
             parameters, groups = parameters.take(places), groups[places]
-        dims = [f"dim{k + 1}" for k in range(parameters.n_dims)]
+        dims = dimension_names(parameters.n_dims)
         return cls(parameters, groups=groups, dims=dims).plot(ax=ax, kind=kind)
 
     def plot(self, ax=None, *, kind="curves"):
@@ -178,14 +177,12 @@ class InformationDisplay:
         -------
         self : InformationDisplay
         """
-        ax = ax if ax is not None else new_axes((6.4, 4.6))
-        if kind == "map":
-            self._map(ax)
-        elif kind == "curves":
+        check_kind(kind, ("curves", "map"))
+        ax = self._begin(ax, (6.4, 4.6), frame=kind == "map")
+        if kind == "curves":
             self._curves(ax)
         else:
-            raise ValueError(f"kind must be 'curves' or 'map', got {kind!r}")
-        self.ax_, self.figure_ = ax, ax.figure
+            self._map(ax)
         return self
 
     def _curves(self, ax):
@@ -194,15 +191,12 @@ class InformationDisplay:
             theta = np.zeros((len(x), len(self.dims)))
             theta[:, k] = x
             information = total_information(self.items, theta)[:, k, k]
-            style = ("-", "--", "-.", ":")[k % 4]
-            label = dimension_label(dim)
-            colour = COLOURS[k % len(COLOURS)]
-            ax.plot(x, information, style, color=colour, label=label)
+            style, colour = ("-", "--", "-.", ":")[k % 4], COLOURS[k % len(COLOURS)]
+            ax.plot(x, information, style, color=colour, label=dimension_label(dim))
         ax.set_ylim(bottom=0)
         ax.set_xlabel("ability (standard deviations)")
         ax.set_ylabel("information (1 / variance)")
         ax.legend(frameon=False)
-        plain_axes(ax)
 
     def _map(self, ax):
         if len(self.dims) != 2:
@@ -213,10 +207,11 @@ class InformationDisplay:
         filled = ax.contourf(x, x, errors, levels=12, cmap="cividis")
         label = f"standard error, {dimension_label(self.dims[0])}"
         ax.figure.colorbar(filled, ax=ax, label=label)
-        _name_plane(ax, self.dims)
+        ability_plane(ax, self.dims)
+        ax.set_aspect("equal")
 
 
-class DifficultyDisplay:
+class DifficultyDisplay(Display):
     """Difficulty against discrimination of all items, as a density.
 
     Parameters
@@ -249,7 +244,7 @@ class DifficultyDisplay:
 
     def plot(self, ax=None):
         """Draw the density and the medians of the benchmarks; return the display."""
-        ax = ax if ax is not None else new_axes((8.6, 4.8))
+        ax = self._begin(ax, (8.6, 4.8))
         x = np.asarray(self.difficulty, dtype=float)
         y = np.asarray(self.discrimination, dtype=float)
         # an item that hardly discriminates has a difficulty without bounds
@@ -263,12 +258,9 @@ class DifficultyDisplay:
         ax.set_xlim(-_HARDEST, _HARDEST)
         ax.set_xlabel("difficulty (standard deviations of ability)")
         ax.set_ylabel("discrimination (logits per standard deviation)")
-        outside = len(x) - inside.sum()
-        ax.set_title(
-            f"{inside.sum():,} items; {outside:,} beyond the axis", fontsize="medium"
-        )
-        plain_axes(ax)
-        self.ax_, self.figure_ = ax, ax.figure
+        n_inside = inside.sum()
+        title = f"{n_inside:,} items; {len(x) - n_inside:,} beyond the axis"
+        ax.set_title(title, fontsize="medium")
         return self
 
     def _medians(self, ax, x, y, known):
@@ -286,15 +278,7 @@ class DifficultyDisplay:
                     linestyle="none",
                     label=name,
                 )
-        ax.legend(
-            loc="upper left",
-            bbox_to_anchor=(1.2, 1.0),
-            frameon=False,
-            fontsize="small",
-            title="benchmark (median)",
-            title_fontsize="small",
-            alignment="left",
-        )
+        legend_beside(ax, "benchmark (median)", 1.2)
 
 
 def _places(ids, wanted):
@@ -309,11 +293,3 @@ def _plane():
     x = np.linspace(-_REACH, _REACH, _COARSE)
     first, second = np.meshgrid(x, x)
     return x, np.column_stack([first.ravel(), second.ravel()])
-
-
-def _name_plane(ax, dims):
-    ax.set_xlabel(f"ability, {dimension_label(dims[0])}")
-    ax.set_ylabel(f"ability, {dimension_label(dims[1])}")
-    ax.axhline(0, color=foreground(), linewidth=0.4)
-    ax.axvline(0, color=foreground(), linewidth=0.4)
-    ax.set_aspect("equal")

@@ -1,4 +1,4 @@
-"""What the displays share: colours, labels, limits, new axes."""
+"""What the displays share: colours, labels, limits, curves with errors, legends."""
 
 import numpy as np
 
@@ -27,25 +27,21 @@ def dimensions_of(table, prefix: str) -> list[str]:
     return dims
 
 
-def dimension_names(audit, dims):
+def columns_of(table, prefix, dims):
+    """Return the columns prefix + dimension of a table as floats."""
+    return table[[f"{prefix}{dim}" for dim in dims]].to_numpy(dtype=float)
+
+
+def names_in_audit(audit, dims):
     """Return the names that an audit gives its dimensions, or their keys."""
     table = getattr(audit, "dimensions", None)
-    if table is None:
-        return list(dims)
-    return [str(name) for name in table["name"]]
+    return list(dims) if table is None else [str(name) for name in table["name"]]
 
 
 def dimension_label(dim: str) -> str:
     """Return dim1 as "dimension 1"; names that users gave stay as they are."""
     number = dim.removeprefix("dim")
     return f"dimension {number}" if number.isdigit() else dim
-
-
-def new_axes(size):
-    """Return the axes of a new figure of a size in inches."""
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=size, layout="constrained")[1]
 
 
 def groups_by_size(labels):
@@ -85,7 +81,34 @@ def foreground():
     return matplotlib.rcParams["text.color"]
 
 
-def plain_axes(ax):
-    """Remove the frame's upper and right line."""
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+def zero_line(ax, linewidth):
+    """Draw the horizontal line at 0."""
+    ax.axhline(0, color=foreground(), linewidth=linewidth)
+
+
+def ability_plane(ax, dims):
+    """Name the axes of a plane of two abilities and draw its zero lines."""
+    zero_line(ax, 0.4)
+    ax.axvline(0, color=foreground(), linewidth=0.4)
+    first, second = (f"ability, {dimension_label(dim)}" for dim in dims[:2])
+    ax.set(xlabel=first, ylabel=second)
+
+
+def curve_with_errors(ax, k, x, y, error, label):
+    """Draw the curve number k with its errors; colour and line tell curves apart."""
+    style = ("o-", "s--", "^-.", "D:")[k % 4]
+    colour = COLOURS[k % len(COLOURS)]
+    ax.errorbar(x, y, yerr=error, fmt=style, capsize=3, color=colour, label=label)
+
+
+def legend_beside(ax, title, left):
+    """Put the legend of the benchmarks to the right of the axes."""
+    ax.legend(
+        loc="upper left",
+        bbox_to_anchor=(left, 1.0),
+        frameon=False,
+        fontsize="small",
+        title=title,
+        title_fontsize="small",
+        alignment="left",
+    )

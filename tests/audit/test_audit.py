@@ -5,17 +5,12 @@ import pandas as pd
 import pytest
 
 from sklearn_mirt import (
-    MIRTTransformer,
     ResponseData,
     audit_benchmarks,
     compare_runs,
-    dimension_stability,
-    null_control,
 )
-from sklearn_mirt.data.resampling import permuted_within_items, with_cells
+from sklearn_mirt.data.resampling import permuted_within_items
 from sklearn_mirt.datasets import make_benchmark_suite, make_responses
-from sklearn_mirt.diagnostics.null_control import explained_shares
-from sklearn_mirt.diagnostics.stability import item_halves
 
 EXPECTED = {
     **dict.fromkeys(
@@ -145,62 +140,6 @@ def test_item_tables_with_faults_are_refused(suite):
 
 
 # ---- stability and the null
-
-
-def test_real_dimensions_replicate_and_surplus_ones_do_not():
-    data = make_responses(80, 600, 2, random_state=0)
-    model = MIRTTransformer(3).fit(data.responses)
-    table = dimension_stability(model, data.responses, n_starts=2, n_splits=2)
-    assert table["replicates"].tolist() == [True, True, False]
-    assert (table["halves"] <= table["ceiling"] + 0.02).all()
-
-
-def test_halves_are_disjoint_and_balanced():
-    groups = np.repeat(["a", "b"], [31, 20])
-    X = make_responses(30, 51, 1, random_state=0).responses
-    model = MIRTTransformer(1, item_groups=groups).fit(X)
-    result = item_halves(model, X, n_splits=2)
-    for first, second in result.halves:
-        np.testing.assert_array_equal(np.sort(np.r_[first, second]), np.arange(51))
-        assert abs((groups[first] == "a").sum() - (groups[second] == "a").sum()) <= 1
-    assert result.abilities.shape == (2, 2, 30, 1)
-
-
-def test_items_beat_the_null_when_there_is_ability_and_only_then():
-    data = make_responses(60, 300, 2, random_state=0)
-    model = MIRTTransformer(2).fit(data.responses)
-    control = null_control(model, data.responses, n_repeats=3)
-    assert control.share_of_items > 0.3
-    assert control.null_share < 0.02
-    noise = permuted_within_items(
-        ResponseData.from_wide(data.responses), np.random.default_rng(5)
-    )
-    of_noise = null_control(MIRTTransformer(2).fit(noise), noise, n_repeats=3)
-    assert of_noise.share_of_items < 0.02
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.9])
-def test_explained_shares_are_those_of_least_squares(missing):
-    rng = np.random.default_rng(0)
-    X = (rng.random((40, 9)) < 0.5).astype(float)
-    X[rng.random(X.shape) < missing] = np.nan
-    X[:, 0] = 1
-    data = ResponseData.from_wide(X)
-    if missing:
-        data = with_cells(data, np.ones(data.n_observed, dtype=bool))
-    theta = rng.standard_normal((40, 2))
-    shares = explained_shares(data, theta)
-    assert np.isnan(shares[0])
-    for j in range(1, 9):
-        seen = ~np.isnan(X[:, j])
-        y = X[seen, j]
-        if seen.sum() < 4 or np.ptp(y) == 0:
-            assert np.isnan(shares[j])
-            continue
-        A = np.column_stack([np.ones(seen.sum()), theta[seen]])
-        residual = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
-        want = 1 - (residual**2).sum() / ((y - y.mean()) ** 2).sum()
-        assert shares[j] == pytest.approx(want, abs=1e-5)
 
 
 def test_runs_are_compared_with_benchmarks_and_each_other(suite):

@@ -342,11 +342,11 @@ def test_resume_refuses_other_data_or_settings(files):
         "crossval", *DATA, "--folds", 3, "--dims", 2, "--out", "cv", "--resume"
     )
     assert result.exit_code == 1
-    assert "another cross-validation (different estimators)" in result.stderr
+    assert "other data or settings (different estimators)" in result.stderr
     files.iloc[0, 0] = 1 - files.iloc[0, 0]
     files.to_csv("scores.csv")
     result = run(*CHEAP, "--out", "cv", "--resume")
-    assert "another cross-validation (different data)" in result.stderr
+    assert "other data or settings (different data)" in result.stderr
 
 
 # ---- select, score, compare

@@ -102,24 +102,24 @@ def test_correlations_have_intervals_for_both_populations(fitted, over_items):
 
 def test_whole_families_are_drawn(fitted):
     families = np.repeat(["x", "y", "z"], [2, 3, 5])
-    draw, n_units = module._respondent_draws(np.arange(10), families)
-    assert n_units == 3
+    members = module._families(np.arange(10), families)
+    assert len(members) == 3
     for seed in range(20):
-        counts = np.bincount(draw(np.random.default_rng(seed)), minlength=10)
+        drawn = module._drawn_families(members, np.random.default_rng(seed))
+        counts = np.bincount(drawn, minlength=10)
         assert (
             len(set(counts[:2])) == len(set(counts[2:5])) == len(set(counts[5:])) == 1
         )
     with pytest.raises(ValueError, match="at least two"):
-        module._respondent_draws(np.arange(3), ["a", "a", "a"])
+        module._families(np.arange(3), ["a", "a", "a"])
     with pytest.raises(ValueError, match="respondent_groups has 2 values"):
-        module._respondent_draws(np.arange(3), ["a", "b"])
+        module._families(np.arange(3), ["a", "b"])
 
 
 def test_items_are_drawn_within_their_group():
     groups = np.array([0, 1, 1, 0, 2, 1])
-    draw = module._item_draws(groups)
     for seed in range(10):
-        drawn = draw(np.random.default_rng(seed))
+        drawn = module._drawn_items(groups, np.random.default_rng(seed))
         assert np.bincount(groups[drawn]).tolist() == [2, 3, 1]
 
 

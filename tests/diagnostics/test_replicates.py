@@ -6,7 +6,6 @@ import pytest
 
 from sklearn_mirt import MIRTTransformer, bootstrap
 from sklearn_mirt.datasets import make_responses
-from sklearn_mirt.diagnostics.replicates import KeptReplicates, digest
 from sklearn_mirt.exceptions import ResponseDataWarning
 
 
@@ -62,17 +61,6 @@ def test_replicates_of_something_else_are_refused(tmp_path, table, fitted):
         with pytest.raises(ValueError, match="other data or settings"):
             bootstrap(fitted, table, **options, **other)
     bootstrap(fitted, table, **{**options, "n_replicates": 5})  # more of the same
-
-
-def test_what_is_kept_comes_back_and_is_computed_once(tmp_path):
-    kept = KeptReplicates(tmp_path / "new", digest([np.ones(3)], "a"))
-    result = (np.arange(3.0), None, np.float32([[1.5]]))
-    for compute in (lambda: result, pytest.fail):
-        first, second, third = kept.get(7, compute)
-        np.testing.assert_array_equal(first, result[0])
-        assert second is None and third.dtype == np.float32
-    assert digest([np.ones(3)], "a") != digest([np.zeros(3)], "a")
-    assert digest([np.ones(3)], "a") != digest([np.ones(3)], "b")
 
 
 def test_the_command_goes_on_where_it_was_interrupted(tmp_path, table, monkeypatch):

@@ -259,3 +259,17 @@ def test_baselines_vote_and_are_searched(answers):
         error_score="raise",
     ).fit(pairs, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_a_dask_frame_is_predicted_as_by_mirt_classifier():
+    dd = pytest.importorskip("dask.dataframe")
+    X = pd.DataFrame({"model": list("aabb"), "item": list("xyxy")})
+    y = [1, 0, 1, 1]
+    fitted = MeanScoreClassifier().fit(X, y)
+    lazy = dd.from_pandas(X, npartitions=2)
+    for method in ("predict", "predict_proba"):
+        np.testing.assert_array_equal(
+            getattr(fitted, method)(lazy).compute(), getattr(fitted, method)(X)
+        )
+    lazy_y = dd.from_pandas(pd.Series(y), npartitions=2)
+    assert fitted.score(lazy, lazy_y) == fitted.score(X, y) == 0.75

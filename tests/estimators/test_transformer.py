@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_mirt import MIRTTransformer, ResponseData
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.metrics import HiddenCellScorer
-from sklearn_mirt.models.rotation.apply import ROTATION_METHODS
+from sklearn_mirt.models.rotation.criteria import ROTATION_METHODS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn_mirt.exceptions.ResponseDataWarning"),

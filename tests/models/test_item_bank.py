@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +34,9 @@ from sklearn_mirt.banks.interchange import (
 )
 from sklearn_mirt.data.files.tables import FileFormatError
 from sklearn_mirt.datasets import make_responses
-from sklearn_mirt.models.item_bank import ItemBankError
+from sklearn_mirt.models.item_bank_file import ItemBankError
 from sklearn_mirt.models.priors import GroupPrior
+from sklearn_mirt.models.rotation.apply import apply_rotation
 
 STORED = Path(__file__).parents[1] / "samples" / "item_banks"
 KINDS = ["bank.json", "bank.parquet"]
@@ -200,6 +202,33 @@ def test_a_stored_file_of_version_1_loads(name):
 
 def test_there_are_stored_files_of_every_version():
     assert {p.suffix for p in STORED.glob("version_1*")} == {".json", ".parquet"}
+
+
+def test_the_file_of_a_logistic_bank_is_still_of_version_1(tmp_path):
+    path = save_item_bank(random_bank(n=4, seed=42), tmp_path / "bank.json")
+    assert path.read_bytes() == (STORED / "version_1.json").read_bytes()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("model", "extras"),
+    [
+        ("4pl", {"ceiling": np.linspace(0.9, 1.0, 7)}),
+        ("graded", {"thresholds": -np.arange(1.0, 15.0).reshape(7, 2)}),
+    ],
+)
+def test_items_keep_their_model_and_its_extras(tmp_path, kind, model, extras):
+    bank = random_bank()
+    items = replace(bank.items, model=model, extras=extras)
+    bank = replace(bank, items=items).take(np.arange(5))
+    back = load_item_bank(save_item_bank(bank, tmp_path / kind))
+    assert_same(back, bank)
+    for found in (back, pickle.loads(pickle.dumps(bank)), copy.deepcopy(bank)):
+        assert found.items.model == model
+        for name, values in extras.items():
+            np.testing.assert_array_equal(found.items.extras[name], values[:5])
+    turned, _ = apply_rotation(back.items, Abilities.of_nobody(np.eye(2)), np.eye(2))
+    assert turned.model == model and turned.extras.keys() == extras.keys()
 
 
 @pytest.mark.parametrize("kind", KINDS)

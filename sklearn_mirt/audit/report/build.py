@@ -13,8 +13,12 @@ from importlib import resources
 from pathlib import Path
 
 from sklearn_mirt.audit.report.content import page_context
+from sklearn_mirt.audit.report.formats import FILTERS
 from sklearn_mirt.audit.report.payload import explorer_payload
 from sklearn_mirt.data.files.atomic import replacing
+
+# Parts of the script in the order in which they run.
+_SCRIPT = ("common", "scatter", "items", "respondents", "page")
 
 
 def build_report(audit, *, title=None, texts=None):
@@ -33,7 +37,7 @@ def build_report(audit, *, title=None, texts=None):
     html : str
     """
     environment = _environment()
-    script = _file("report.js")
+    script = _script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     context = page_context(audit, title=title)
     return environment.get_template("report.html.j2").render(
@@ -52,7 +56,7 @@ def notebook_html(audit):
 
 
 def write_report(audit, path, *, title=None, texts=None):
-    """Write the report beside its place, then move it there; return the path."""
+    """Write the report whole or not at all; return its path."""
     path = Path(path)
     html = build_report(audit, title=title, texts=texts)
     with replacing(path, force=True) as scratch:
@@ -70,8 +74,6 @@ def _environment():
             "'sklearn-mirt[report]'",
             name="jinja2",
         ) from error
-    from sklearn_mirt.audit.report import formats
-
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("sklearn_mirt.audit.report"),
         autoescape=True,
@@ -79,8 +81,14 @@ def _environment():
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= formats.FILTERS
+    environment.filters |= FILTERS
     return environment
+
+
+def _script():
+    """Return the one script of the page; its parts share names, and the page none."""
+    parts = [_file(f"script/{part}.js") for part in _SCRIPT]
+    return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
 def _file(name):

@@ -1,5 +1,7 @@
 """What the page says: plain values for the templates, from the tables of an audit."""
 
+from itertools import combinations
+
 import numpy as np
 
 from sklearn_mirt.audit.report.limits import limits
@@ -8,7 +10,7 @@ from sklearn_mirt.audit.tables import (
     is_backwards,
     is_saturated_item,
 )
-from sklearn_mirt.plots import dimensions_of
+from sklearn_mirt.plots.style import columns_of, dimensions_of
 
 _MOST_LISTED = 5
 _MOST_SUBSETS = 200
@@ -41,7 +43,7 @@ def page_context(audit, *, title=None):
     return {
         "title": title or "What does each benchmark measure?",
         "size": _size(audit),
-        "dims": _dimensions(audit, dims),
+        "dims": _dimensions(audit.dimensions),
         "benchmarks": benchmarks,
         "verdicts": _by_verdict(benchmarks),
         "has_subsets": len(audit.subsets) > 0,
@@ -49,8 +51,9 @@ def page_context(audit, *, title=None):
         "ability_correlation": _pairs(audit.ability_correlation),
         "has_ranks": any(c.startswith("rank_") for c in audit.abilities),
         "n_replicates": getattr(audit.bootstrap, "n_replicates", 0),
-        "null": _null(audit.null),
-        "held_out": _held_out(audit.held_out),
+        "null": audit.null,
+        "held_out": audit.held_out,
+        "baseline": _best_baseline(audit.held_out),
         "limits": limits(audit),
         "about": audit.about or {},
     }
@@ -68,66 +71,51 @@ def _size(audit):
     }
 
 
-def _dimensions(audit, dims):
-    rows = []
-    for key, (_, row) in zip(dims, audit.dimensions.iterrows(), strict=True):
-        name = str(row["name"])
-        rows.append(
-            {
-                "key": key,
-                "name": name[:1].upper() + name[1:],
-                "share": float(row["share"]),
-                "congruence": _float(row.get("congruence")),
-                "ceiling": _float(row.get("ceiling")),
-                "replicates": bool(row.get("replicates", False)),
-            }
-        )
-    return rows
+def _dimensions(table):
+    """Rows of the table of dimensions; NaN where the halves were not compared."""
+    columns = ["name", "share", "congruence", "ceiling", "replicates"]
+    rows = table.reindex(columns=columns).to_dict("records")
+    return [{**row, "name": _capitalized(str(row["name"]))} for row in rows]
+
+
+def _capitalized(name):
+    return name[:1].upper() + name[1:]
 
 
 def _benchmarks(audit, dims):
-    extremes = _item_lists(audit, dims)
+    lists = _item_lists(audit, dims)
     subsets: dict[str, list] = {}
-    for (benchmark, subset), row in audit.subsets.iterrows():
+    for (benchmark, subset), scale in _scales(audit.subsets, dims):
         listed = subsets.setdefault(benchmark, [])
         if len(listed) < _MOST_SUBSETS:
-            listed.append(_scale(subset, row, dims))
-    out = []
-    for number, (name, row) in enumerate(audit.benchmarks.iterrows()):
-        scale = _scale(name, row, dims)
-        scale |= {
+            listed.append({**scale, "name": str(subset)})
+    return [
+        {
+            **scale,
+            "name": str(name),
             "slug": f"benchmark-{number}",
             "subsets": subsets.get(name, []),
-            "lists": extremes[name],
+            "lists": lists[name],
         }
-        out.append(scale)
-    return out
+        for number, (name, scale) in enumerate(_scales(audit.benchmarks, dims))
+    ]
 
 
-def _scale(name, row, dims):
-    """One row of the tables of benchmarks or of subsets."""
-    mark, _ = _VERDICTS.get(row["verdict"], ("none", ""))
-    return {
-        "name": str(name),
-        "n_items": int(row["n_items"]),
-        "mean": float(row["mean_score"]),
-        "saturated": float(row["saturated_items"]),
-        "mdisc": float(row["mdisc"]),
-        "stated": str(row.get("stated") or ""),
-        "verdict": str(row["verdict"]),
-        "mark": mark,
-        "finding": str(row["finding"]),
-        "null_r": _float(row.get("null_r")),
-        "cells": [
+def _scales(table, dims):
+    """Yield key and values of each row of a table of benchmarks or of subsets."""
+    nan = float("nan")
+    for key, row in zip(table.index, table.to_dict("records"), strict=True):
+        cells = [
             {
-                "r": float(row[f"r_{d}"]),
-                "interval": (float(row[f"low_{d}"]), float(row[f"high_{d}"])),
-                "q": _float(row.get(f"q_{d}", row.get(f"p_{d}"))),
-                "cross": _float(row.get(f"cross_{d}")),
+                "r": row[f"r_{d}"],
+                "interval": (row[f"low_{d}"], row[f"high_{d}"]),
+                "q": row.get(f"q_{d}", row.get(f"p_{d}", nan)),
+                "cross": row.get(f"cross_{d}", nan),
             }
             for d in dims
-        ],
-    }
+        ]
+        mark, _ = _VERDICTS.get(row["verdict"], ("none", ""))
+        yield key, {"stated": "", "null_r": nan, **row, "mark": mark, "cells": cells}
 
 
 def _by_verdict(benchmarks):
@@ -146,78 +134,45 @@ def _item_lists(audit, dims):
     backwards, saturated = is_backwards(table, dims), is_saturated_item(table)
     benchmark = table["benchmark"].to_numpy(dtype=object)
     mean = table["mean_score"].to_numpy(dtype=float)
-    mdisc = table["mdisc"].to_numpy(dtype=float)
-    out = {}
+    slopes = columns_of(table, "slope_", dims)
+
+    def listed(found):
+        rows = [
+            {
+                "place": j,
+                "id": str(table.index[j]),
+                "mean": mean[j],
+                "information": information[j],
+                "slopes": slopes[j],
+            }
+            for j in found[:_MOST_LISTED]
+        ]
+        return {"n": len(found), "rows": rows}
+
+    lists = {}
     for name in audit.benchmarks.index:
         places = np.flatnonzero(benchmark == name)
         order = places[np.argsort(-information[places], kind="stable")]
-        rows = {
-            "most": order[:_MOST_LISTED],
-            "least": order[::-1][: min(_MOST_LISTED, len(order) - 1)],
-            "backwards": order[backwards[order]],
-            "saturated": order[saturated[order]],
+        lists[name] = {
+            "most": listed(order[:_MOST_LISTED]),
+            "least": listed(order[::-1][: min(_MOST_LISTED, len(order) - 1)]),
+            "backwards": listed(order[backwards[order]]),
+            "saturated": listed(order[saturated[order]]),
         }
-        out[name] = {
-            key: {
-                "n": len(found),
-                "rows": [
-                    {
-                        "place": int(j),
-                        "id": str(table.index[j]),
-                        "mean": float(mean[j]),
-                        "mdisc": float(mdisc[j]),
-                        "information": float(information[j]),
-                        "slopes": [float(table[f"slope_{d}"].iat[j]) for d in dims],
-                    }
-                    for j in found[:_MOST_LISTED]
-                ],
-            }
-            for key, found in rows.items()
-        }
-    return out
+    return lists
 
 
 def _pairs(correlation):
     """Off-diagonal correlations of the abilities."""
-    values = correlation.to_numpy(dtype=float)
-    n = len(values)
-    return [
-        {"first": j, "second": k, "r": float(values[j, k])}
-        for j in range(n)
-        for k in range(j + 1, n)
-    ]
+    r = correlation.to_numpy(dtype=float)
+    pairs = combinations(range(len(r)), 2)
+    return [{"first": j, "second": k, "r": r[j, k]} for j, k in pairs]
 
 
-def _null(null):
-    if null is None:
-        return None
-    return {
-        "share": float(null.share_of_items),
-        "chance": float(null.null_share),
-        "n_repeats": int(null.n_repeats),
-    }
-
-
-def _held_out(held_out):
+def _best_baseline(held_out):
+    """Name of the best baseline, and by how much its log loss is above the model's."""
     if held_out is None:
         return None
-    table = held_out.scores.sort_values("log_loss", kind="stable")
     losses = held_out.scores["log_loss"]
-    return {
-        "n": int(held_out.n_answers),
-        "share": float(held_out.share),
-        "rows": [
-            {"name": str(name), **{key: float(row[key]) for key in row.index}}
-            for name, row in table.iterrows()
-        ],
-        "gain": float(losses.iloc[1:].min() - losses.iloc[0]),
-        "best": str(losses.iloc[1:].idxmin()),
-        "calibration": [
-            {key: float(row[key]) for key in row.index}
-            for _, row in held_out.calibration.iterrows()
-        ],
-    }
-
-
-def _float(value):
-    return float("nan") if value is None else float(value)
+    baselines = losses.iloc[1:]  # the model comes first
+    return {"name": baselines.idxmin(), "gain": baselines.min() - losses.iloc[0]}

@@ -33,26 +33,26 @@ _ALWAYS = (
 
 def _of_this_audit(audit):
     n, about = len(audit.abilities), audit.about or {}
-    said = []
+    sentences = []
     if not about.get("converged", True):
-        said.append(
+        sentences.append(
             "The fit did not converge before its largest number of passes; give it "
             "more (max_iter) before trusting any number."
         )
     if n < FEW_RESPONDENTS:
-        said.append(
+        sentences.append(
             f"There are only {n} respondents (fewer than {FEW_RESPONDENTS}): "
             "correlations with ability are wide, and several verdicts may be chance."
         )
     if not about.get("settings", {}).get("respondent_groups", False):
-        said.append(
+        sentences.append(
             "Respondents are counted as independent. Checkpoints or fine-tunes of one "
             "model are not: give their family (respondent_groups), or p-values are too "
             "small and intervals too narrow."
         )
     typical = float(audit.abilities["n_answers"].median())
     if typical < _NARROW:
-        said.append(
+        sentences.append(
             f"A respondent has {typical:.0f} answers at the median: slopes come out "
             "some 10% small, and intervals of abilities too narrow."
         )
@@ -62,34 +62,34 @@ def _of_this_audit(audit):
         if "replicates" in audit.dimensions and not row["replicates"]
     ]
     if lost:
-        said.append(
+        sentences.append(
             "Not every dimension comes out of both halves of the items "
             f"({', '.join(lost)}): take findings about it as open."
         )
-    return said + _not_run(audit)
+    return sentences + _not_run(audit)
 
 
 def _not_run(audit):
-    said = []
+    sentences = []
     if "replicates" not in audit.dimensions:
-        said.append(
+        sentences.append(
             "Halves of the items were not compared (n_halves=0): nothing is known of "
             "whether the dimensions would come out again, and correlations have the "
             "same answers on both sides."
         )
     if audit.bootstrap is None:
-        said.append(
+        sentences.append(
             "No bootstrap was run (n_bootstrap, --bootstrap): intervals of abilities "
             "are those of the model, and there are no ranks with intervals."
         )
     if audit.null is None:
-        said.append(
+        sentences.append(
             "No null control was run (n_null, --null): nothing is known of what the "
             "same analysis finds in shuffled answers."
         )
     if audit.held_out is None:
-        said.append(
+        sentences.append(
             "No answers were held out (held_out): nothing is known of how well the "
             "model predicts what it has not seen."
         )
-    return said
+    return sentences

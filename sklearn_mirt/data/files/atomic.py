@@ -12,8 +12,17 @@ from pathlib import Path
 _REMOVALS = 50
 
 
-def refuse_existing(path, force: bool) -> Path:
-    """Return the path; raise FileExistsError if it is taken and may not be replaced."""
+def refuse_existing(path, force: bool, option: str = "force") -> Path:
+    """Return the path; raise FileExistsError if it is taken and may not be replaced.
+
+    Parameters
+    ----------
+    path : path-like
+    force : bool
+        Whether an existing file may be replaced.
+    option : str, default="force"
+        What the error calls the option that replaces a file.
+    """
     path = Path(path)
     if path.is_dir():
         raise FileExistsError(f"{path} is a folder, not a file")
@@ -21,7 +30,7 @@ def refuse_existing(path, force: bool) -> Path:
         # a superuser would replace /dev/null by a table
         raise FileExistsError(f"{path} is a device or a pipe, not a file")
     if path.exists() and not force:
-        raise FileExistsError(f"{path} is there already; force replaces it")
+        raise FileExistsError(f"{path} is there already; {option} replaces it")
     return path
 
 
@@ -87,13 +96,15 @@ def whole_folder(path: Path):
 
 
 @contextmanager
-def moved_into(folder: Path):
+def filling(folder: Path):
     """Yield a scratch folder whose files move into `folder` if the body succeeds.
+
+    They replace files of the same names; other files of the folder stay.
 
     Parameters
     ----------
     folder : Path
-        Made, with its parents, if it does not exist; its other files stay.
+        Made, with its parents, if it does not exist.
     """
     with _scratch_folder(folder) as scratch:
         yield scratch

@@ -3,7 +3,7 @@
 A model says how the log-probability of each category depends on *local*
 parameters: the common part ``t = a . theta`` and a few *extras* (intercepts, guessing
 ...). The base class lifts local derivatives to derivatives in the slopes. A new
-model is one more class with `n_extras`, `log_probabilities`, `first` and `second`.
+model is one more class with `extra_names`, `log_probabilities`, `first` and `second`.
 
 A fit works with the parameters that it estimates; prediction, information and scoring
 ask about calibrated items (``ItemParameters``) by `expected_score` and
@@ -50,9 +50,9 @@ class ItemModel(ABC):
     common_slope = False
     unit_slope = False
 
-    @abstractmethod
     def n_extras(self, n_categories: int) -> int:
         """Return the number of parameters beside the slopes."""
+        return len(self.extra_names(n_categories))
 
     @abstractmethod
     def extra_names(self, n_categories: int) -> list[str]:
@@ -164,14 +164,9 @@ class ItemModel(ABC):
         p = np.exp(self.log_probabilities(t, extras))
         return np.einsum("jkq,jkq->qj", p, self.first(t, extras)[:, :, 0] ** 2)
 
+    @abstractmethod
     def calibrated(self, items) -> np.ndarray:
-        """Return the estimated extras (J, m) of calibrated items.
-
-        Here: of one intercept per category above the lowest, the first in
-        ``items.intercepts`` and the others in ``items.extras["thresholds"]``.
-        """
-        thresholds = items.extras["thresholds"]
-        return self.from_natural(np.column_stack([items.intercepts, thresholds]))
+        """Return the estimated extras (J, m) of calibrated items."""
 
     def _score_at(self, items, logit):
         t = (np.atleast_2d(logit) - items.intercepts).T

@@ -54,10 +54,6 @@ class TwoPL(Logistic):
 
     name = "2pl"
 
-    def n_extras(self, n_categories):
-        """Return the number of parameters beside the slopes."""
-        return 1
-
     def extra_names(self, n_categories):
         """Return the names of the reported extras."""
         return ["intercept"]
@@ -122,13 +118,9 @@ class FourPL(Logistic):
         self.guessing_prior = guessing_prior
         self.ceiling_prior = ceiling_prior
 
-    def n_extras(self, n_categories):
-        """Return the number of parameters beside the slopes."""
-        return 2 + self.has_upper
-
     def extra_names(self, n_categories):
         """Return the names of the reported extras."""
-        return ["intercept", "guessing", "ceiling"][: self.n_extras(2)]
+        return ["intercept", "guessing", "ceiling"][: 2 + self.has_upper]
 
     def extra_priors(self, n_categories):
         """Return the prior of each extra."""

@@ -14,7 +14,26 @@ from scipy.special import expit, log_expit, logit, logsumexp
 from sklearn_mirt.models.item_models.base import ItemModel, positive
 
 
-class GradedResponse(ItemModel):
+class OrdinalModel(ItemModel):
+    """A model of ordered categories, with an intercept for each above the lowest."""
+
+    dichotomous = False
+
+    def extra_names(self, n_categories):
+        """Return the names of the reported extras."""
+        return [f"intercept{k}" for k in range(1, n_categories)]
+
+    def calibrated(self, items):
+        """Return the estimated extras (J, m) of calibrated items.
+
+        The first intercept is ``items.intercepts``, the others are
+        ``items.extras["thresholds"]``.
+        """
+        thresholds = items.extras["thresholds"]
+        return self.from_natural(np.column_stack([items.intercepts, thresholds]))
+
+
+class GradedResponse(OrdinalModel):
     """Graded response: P(y >= k) = sigmoid(a . theta + d_k), d_1 > d_2 > ...
 
     Estimated as ``d_1`` and the logarithms of the falls ``d_k - d_{k+1}``, so that the
@@ -22,15 +41,6 @@ class GradedResponse(ItemModel):
     """
 
     name = "graded"
-    dichotomous = False
-
-    def n_extras(self, n_categories):
-        """Return the number of parameters beside the slopes."""
-        return n_categories - 1
-
-    def extra_names(self, n_categories):
-        """Return the names of the reported extras."""
-        return [f"intercept{k}" for k in range(1, n_categories)]
 
     def natural(self, extras):
         """Return the reported extras (J, m)."""
@@ -144,19 +154,10 @@ class GradedResponse(ItemModel):
         return self.from_natural(natural)
 
 
-class GeneralizedPartialCredit(ItemModel):
+class GeneralizedPartialCredit(OrdinalModel):
     """Generalized partial credit: P_k ~ exp(k a . theta + d_k), d_0 = 0."""
 
     name = "gpcm"
-    dichotomous = False
-
-    def n_extras(self, n_categories):
-        """Return the number of parameters beside the slopes."""
-        return n_categories - 1
-
-    def extra_names(self, n_categories):
-        """Return the names of the reported extras."""
-        return [f"intercept{k}" for k in range(1, n_categories)]
 
     def log_probabilities(self, t, extras):
         """Return log P_k (J, K, Q)."""

@@ -19,31 +19,12 @@ import numpy as np
 from sklearn_mirt.models.abilities import Abilities
 from sklearn_mirt.models.items import ItemParameters
 from sklearn_mirt.models.rotation.criteria import (
-    OBLIQUE_METHODS,
-    ORTHOGONAL_METHODS,
-    ROTATION_METHODS,
     check_loadings,
     procrustes,
     rotate_loadings,
     signed_permutation,
     unit_rows,
 )
-
-__all__ = [
-    "ALIGNMENT_METHODS",
-    "OBLIQUE_METHODS",
-    "ORTHOGONAL_METHODS",
-    "ROTATION_METHODS",
-    "align",
-    "alignment_matrix",
-    "apply_rotation",
-    "canonical_order",
-    "congruence",
-    "find_rotation",
-    "rotate",
-    "rotate_loadings",
-    "rotation_matrix",
-]
 
 LOGISTIC_VARIANCE = np.pi**2 / 3
 

@@ -14,14 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 OBLIQUE_METHODS = ("oblimin", "quartimin", "promax", "target")
-ORTHOGONAL_METHODS = (
-    "varimax",
-    "quartimax",
-    "bifactor",
-    "target_orthogonal",
-    "none",
+ROTATION_METHODS = (
+    *OBLIQUE_METHODS,
+    *("varimax", "quartimax", "bifactor", "target_orthogonal", "none"),
 )
-ROTATION_METHODS = OBLIQUE_METHODS + ORTHOGONAL_METHODS
 
 _BLOCK = 8192  # items at a time, so that temporaries stay in the cache
 _NEGLIGIBLE = 0.02  # of the longest row: a smaller loading is no loading
@@ -170,7 +166,7 @@ def rotate_loadings(
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_mirt.models.rotation.apply import rotate_loadings
+    >>> from sklearn_mirt.models.rotation.criteria import rotate_loadings
     >>> loadings = np.array([[0.6, 0.6], [0.5, 0.5], [0.6, -0.6], [0.5, -0.5]])
     >>> np.abs(rotate_loadings(loadings, "varimax")[0]).round(2)
     array([[0.85, 0.  ],

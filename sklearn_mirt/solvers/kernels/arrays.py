@@ -110,13 +110,13 @@ class ArrayKernels:
         """Update the items of a block; see ``CpuKernels.update_items``."""
         groups, observed = task.groups[here], task.observed[here]
         precision = precision + task.prior_precision[groups]  # float64 from here on
-        linear = linear + task.prior_linear[groups]
+        linear = linear + task.prior_linear[task.linear_rows(here)]
         mean, covariance, logdet = self.solve_gaussian(precision, linear)
         if task.nonnegative:
             mean = self.solve_nonnegative(precision, linear, mean)
         second = covariance + packing.outer(mean, self.xp)
         items.mean[...], items.second[...] = mean, second
-        member = self._members(groups, observed, len(task.prior_linear))
+        member = self._members(groups, observed, len(task.prior_precision))
         return member @ mean, member @ second, (logdet * observed).sum()
 
     def _members(self, groups, observed, n_groups):

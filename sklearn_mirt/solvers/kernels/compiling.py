@@ -5,6 +5,7 @@ that call each other stand in one file, or stale code would be run after an edit
 """
 
 import contextlib
+from typing import Any
 
 import numba
 
@@ -18,14 +19,24 @@ def jit(function, options=_OPTIONS):
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no place for the cache: compile in every process
         return numba.njit(**options)(function)
-    if hasattr(compiled, "_cache"):  # not where NUMBA_DISABLE_JIT is set
-        compiled._cache.save_overload = _unless_full(compiled._cache.save_overload)
+    _tolerate_full_disk(compiled)
     return compiled
 
 
-def _unless_full(save):
-    """Return the cache's `save` for which a full disk is no reason to fail."""
+def _tolerate_full_disk(compiled):
+    """Let a function that cannot be cached be used all the same.
 
+    numba has no public hook for this. Where a later version has no such method to
+    replace, and where NUMBA_DISABLE_JIT leaves no cache, the function stays as it is.
+    """
+    cache: Any = getattr(compiled, "_cache", None)
+    save = getattr(cache, "save_overload", None)
+    if callable(save):
+        with contextlib.suppress(AttributeError):
+            cache.save_overload = _unless_full(save)
+
+
+def _unless_full(save):
     def save_if_possible(*args):
         with contextlib.suppress(OSError):
             save(*args)

@@ -22,9 +22,9 @@ def solve_gaussian(precision, linear):
     mean : (n, k), covariance : (n, k (k + 1) / 2), logdet_covariance : (n,)
     """
     n, k = linear.shape
-    nothing = np.zeros((1, precision.shape[1])), np.zeros((1, k)), np.zeros(n, np.intp)
+    nothing, rows = np.zeros((1, precision.shape[1])), np.zeros(n, np.intp)
     out = np.empty((n, k)), np.empty(precision.shape), np.empty(n)
-    solve_batch(precision, linear, *nothing, *out)
+    solve_batch(precision, linear, nothing, np.zeros((1, k)), rows, rows, *out)
     return out
 
 
@@ -51,11 +51,11 @@ def _add_product(out, o, a, p, b, q, sign):
 
 
 @jit_inside
-def _load(rows, more, groups, start, stop, lanes):
-    """Write rows[j] + more[groups[j]] to the lanes."""
+def _load(rows, more, places, start, stop, lanes):
+    """Write rows[j] + more[places[j]] to the lanes."""
     for j in range(start, stop):
         for e in range(rows.shape[1]):
-            lanes[e, j - start] = rows[j, e] + more[groups[j], e]
+            lanes[e, j - start] = rows[j, e] + more[places[j], e]
     for e in range(rows.shape[1]):  # idle lanes hold a copy, not garbage
         for lane in range(stop - start, lanes.shape[1]):
             lanes[e, lane] = lanes[e, 0]
@@ -134,9 +134,21 @@ def _times(matrix, vector, out):
 
 @jit
 def solve_batch(
-    precision, linear, prior_precision, prior_linear, groups, mean, covariance, logdet
+    precision,
+    linear,
+    prior_precision,
+    prior_linear,
+    groups,
+    linear_rows,
+    mean,
+    covariance,
+    logdet,
 ):
-    """Solve precision[j] + prior_precision[groups[j]] and so on, each j by itself."""
+    """Solve one Gaussian for each j, with its prior added.
+
+    Precision: precision[j] + prior_precision[groups[j]]; linear term:
+    linear[j] + prior_linear[linear_rows[j]].
+    """
     (n, k), n_packed = linear.shape, precision.shape[1]
     low, inverse = np.empty((n_packed, _LANES)), np.empty((n_packed, _LANES))
     square, inverse_diagonal = np.empty((n_packed, _LANES)), np.empty((k, _LANES))
@@ -145,7 +157,7 @@ def solve_batch(
     for start in range(0, n, _LANES):
         stop = min(start + _LANES, n)
         _load(precision, prior_precision, groups, start, stop, low)
-        _load(linear, prior_linear, groups, start, stop, right)
+        _load(linear, prior_linear, linear_rows, start, stop, right)
         _factor(low, inverse_diagonal, product)
         _invert_factor(low, inverse_diagonal, inverse)
         _square_inverse(inverse, k, square)

@@ -10,6 +10,10 @@ P = E[theta theta'] of the respondents (theta extended by 1),
 
 where kappa = w (y - 1/2) (Polson, Scott & Windle 2013; Jaakkola & Jordan 2000). The
 kernels supply the array namespace `xp`, the elementwise core and the batched solves.
+
+A block may have a known offset o of the logit of each cell. Then eta is
+beta . theta + o, and kappa - omega o takes the place of kappa in the sums; what the
+bound lacks by this, omega o beta . theta + kappa o, is added to it.
 """
 
 from dataclasses import dataclass, replace
@@ -86,14 +90,18 @@ class ItemTask:
         Guessing floor; None where there is none at all.
     prior_precision : (G, L) array
         Packed prior precision of each item group.
-    prior_linear : (G, K) array
-        Prior precision times prior mean.
+    prior_linear : (R, K) array
+        Prior precision times prior mean: a row for each group, unless `prior_rows`
+        names others.
     groups : (J,) array
         Item group of each item.
     observed : (J,) boolean array
         Whether an item has answers; the others are no part of sums over items.
     nonnegative : bool
         Whether slopes are kept at or above zero.
+    prior_rows : (J,) array or None
+        Row of `prior_linear` of each item, where items of one group have prior means
+        that differ; None for the row of its group.
     """
 
     abilities: AbilityTables | None = None
@@ -105,6 +113,13 @@ class ItemTask:
     groups: np.ndarray | None = None
     observed: np.ndarray | None = None
     nonnegative: bool = False
+    prior_rows: np.ndarray | None = None
+
+    def linear_rows(self, here):
+        """Return the row of `prior_linear` of the items of a slice."""
+        rows = self.groups if self.prior_rows is None else self.prior_rows
+        assert rows is not None
+        return rows[here]
 
 
 @dataclass(eq=False)
@@ -142,6 +157,7 @@ class DenseCellsOperator:
         self._kernels = kernels
         self.scores = block.scores
         self.weights = block.weights
+        self.offset = block.logit_offset
         self.shape = block.scores.shape
 
     def square(self, items, respondents, name="square"):
@@ -173,7 +189,8 @@ class SparseCellsOperator:
         self._place = (block.offsets, block.respondents)
         self._n_respondents = n_respondents
         self.scores = block.scores[None]
-        self.weights = None if block.weights is None else block.weights[None]
+        self.weights = _as_row(block.weights)
+        self.offset = _as_row(block.logit_offset)
         self.shape = self.scores.shape
 
     def square(self, items, respondents, name="square"):
@@ -193,6 +210,10 @@ class SparseCellsOperator:
     def spread(self, values, kernels):
         """Return one value per item as one value per observed cell."""
         return values[kernels.item_of_cells(self._place[0], self.shape[1])][None]
+
+
+def _as_row(values):
+    return None if values is None else values[None]
 
 
 def cells_operator(block, kernels, n_respondents):
@@ -221,12 +242,6 @@ def change_coordinates(items, carry, kernels):
     )
 
 
-def weigh_cells(cells, items, abilities, kernels, with_bound=True):
-    """Return omega and its part of the bound."""
-    omega = cells.square(items.second, abilities.doubled)
-    return omega, kernels.cell_terms(omega, cells.scores, cells.weights, with_bound)
-
-
 def share_knowing(logit, floor, xp):
     """Return the probability that a right answer was known, and what it is worth.
 
@@ -241,15 +256,49 @@ def share_knowing(logit, floor, xp):
     return known, xp.where(floor > 0, gain, 0.0)
 
 
-def centre_cells(cells, items, abilities, floor, kernels, with_bound=True):
-    """Return kappa and its part of the bound, kappa . eta left out."""
-    kappa = kernels.space("kappa", cells.shape, abilities.first.dtype)
-    if floor is None:
-        return kernels.centred_scores(cells.scores, cells.weights, kappa), 0.0
-    logit = cells.square(items.mean.astype(kappa.dtype), abilities.first, "logit")
-    floor = cells.spread(floor, kernels)
-    given = logit, cells.scores, cells.weights, floor, kappa, with_bound
-    return kappa, kernels.knowing_scores(*given)
+def cell_terms(cells, items, abilities, floor, kernels, with_bound=True, kappa=None):
+    """Return omega, kappa, and two parts of the bound.
+
+    kappa . beta . theta is left out of the bound. `kappa` may be given for plain
+    cells, where it never changes.
+    """
+    omega, logit, gain = cells.square(items.second, abilities.doubled), None, 0.0
+    if not is_plain(cells, floor):
+        mean = items.mean.astype(abilities.first.dtype)
+        logit = cells.square(mean, abilities.first, "logit")
+        add_offset(cells, omega, logit, kernels.xp)
+    bound = kernels.cell_terms(omega, cells.scores, cells.weights, with_bound)
+    if kappa is None:
+        kappa = kernels.space("kappa", cells.shape, abilities.first.dtype)
+        answers = cells.scores, cells.weights
+        if floor is None:
+            kernels.centred_scores(*answers, kappa)
+        else:
+            floor = cells.spread(floor, kernels)
+            gain = kernels.knowing_scores(logit, *answers, floor, kappa, with_bound)
+    if cells.offset is not None:
+        gain += _move_to_kappa(cells.offset, omega, kappa, logit)
+    return omega, kappa, bound, gain
+
+
+def is_plain(cells, floor):
+    """Return whether kappa does not depend on the logit: no floor, no offset."""
+    return floor is None and cells.offset is None
+
+
+def add_offset(cells, square, logit, xp):
+    """Add the offset of each cell to E[eta], and what follows to E[eta^2], in place."""
+    if cells.offset is not None:
+        square += cells.offset * (2 * logit + cells.offset)
+        xp.maximum(square, 0, out=square)  # rounding may lead below
+        logit += cells.offset
+
+
+def _move_to_kappa(offset, omega, kappa, logit):
+    """Turn kappa into kappa - omega o in place; return what the bound lacks by it."""
+    lacking = offset * (kappa + omega * (logit - offset))
+    kappa -= omega * offset
+    return lacking.sum(dtype=np.float64)
 
 
 def sweep(block, before, after, task, kernels):
@@ -280,27 +329,26 @@ def sweep(block, before, after, task, kernels):
 
 
 def row_sums(cells, items, floor, task, kernels):
-    """Return kappa, the two sums by item, and the bound but for kappa . eta.
+    """Return kappa, the two sums by item, and the bound but for kappa . beta . theta.
 
-    Kappa is None where :func:`column_sums` does without.
+    Kappa is None where :func:`column_sums` has no use for it.
     """
     owed, abilities = task.owed, task.abilities
     if floor is None and kernels.fuses(cells):
         given = cells.scores, items.second, owed, abilities
         return None, *kernels.plain_item_sums(*given)
-    omega, bound = weigh_cells(cells, items, owed, kernels)
-    kappa, gain = centre_cells(cells, items, owed, floor, kernels)
+    omega, kappa, bound, gain = cell_terms(cells, items, owed, floor, kernels)
     linear = cells.sum_by_item(kappa, abilities.first)
-    return kappa, linear, cells.sum_by_item(omega, abilities.second), bound + gain
+    precision = cells.sum_by_item(omega, abilities.second)
+    return kappa if is_plain(cells, floor) else None, linear, precision, bound + gain
 
 
 def column_sums(cells, kappa, items, floor, abilities, kernels):
     """Return the two sums by respondent, given the items."""
     if floor is None and kernels.fuses(cells):
         return kernels.plain_ability_sums(cells.scores, items, abilities)
-    omega, _ = weigh_cells(cells, items, abilities, kernels, with_bound=False)
-    if floor is not None:
-        kappa, _ = centre_cells(cells, items, abilities, floor, kernels, False)
+    given = cells, items, abilities, floor, kernels
+    omega, kappa, *_ = cell_terms(*given, with_bound=False, kappa=kappa)
     return sums_by_respondent(cells, omega, kappa, items)
 
 
@@ -311,8 +359,7 @@ def sum_for_abilities(block, items, task, kernels):
     """
     cells, here, floor = _enter(block, task, kernels)
     items, abilities = items.block(here), task.abilities
-    omega, bound = weigh_cells(cells, items, abilities, kernels)
-    kappa, gain = centre_cells(cells, items, abilities, floor, kernels)
+    omega, kappa, bound, gain = cell_terms(cells, items, abilities, floor, kernels)
     moment, linear = sums_by_respondent(cells, omega, kappa, items)
     bound += gain + kernels.xp.vdot(linear, abilities.first)
     return PassSums(bound, moment, linear)
@@ -338,8 +385,10 @@ def bound_by_respondent(block, items, task, kernels):
     """Return the bound on the log-likelihood of each respondent's answers, (N,)."""
     cells, here, floor = _enter(block, task, kernels)
     items, abilities, xp = items.block(here), task.abilities, kernels.xp
-    c = xp.sqrt(cells.square(items.second, abilities.doubled) + 1e-12)
+    square = cells.square(items.second, abilities.doubled)
     eta = cells.square(items.mean, abilities.first, "logit")
+    add_offset(cells, square, eta, xp)
+    c = xp.sqrt(square + 1e-12)
     seen = cells.scores >= 0
     weight = seen if cells.weights is None else seen * cells.weights
     right = xp.where(seen, cells.scores, 0.0)

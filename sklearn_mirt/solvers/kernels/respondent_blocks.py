@@ -21,11 +21,10 @@ from sklearn_mirt.solvers.kernels.item_blocks import (
     ItemTask,
     PassSums,
     SparseCellsOperator,
-    centre_cells,
+    cell_terms,
     column_sums,
     row_sums,
     sums_by_respondent,
-    weigh_cells,
 )
 
 
@@ -244,8 +243,7 @@ def _hold(cells, state, task, kernels):
     items = task.abilities
     moments = packing.moments_with_one(state.mean, state.covariance)
     rows = _rows(moments, items.first.dtype)
-    omega, bound = weigh_cells(cells, rows, items, kernels)
-    kappa, gain = centre_cells(cells, rows, items, task.floor, kernels)
+    omega, kappa, bound, gain = cell_terms(cells, rows, items, task.floor, kernels)
     bound += gain + np.vdot(rows.mean, cells.sum_by_item(kappa, items.first))
     logdet = np.linalg.slogdet(packing.unpack(state.covariance))[1]
     found = sums_by_respondent(cells, omega, kappa, rows)

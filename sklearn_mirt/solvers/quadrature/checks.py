@@ -17,12 +17,13 @@ _NAMED = 5
 def recode_categories(responses: np.ndarray, models, items):
     """Return responses as categories 0 .. K-1, and the observed categories per item.
 
-    Dichotomous items keep their scores, which must lie in [0, 1]. Ordered categories
-    are numbered in order; a gap (a category nobody chose) is closed with a warning,
-    since its parameters are not determined.
+    Third come the positions of the items whose answers are all alike. Dichotomous items
+    keep their scores, which must lie in [0, 1]. Ordered categories are numbered in
+    order; a gap (a category nobody chose) is closed with a warning, since its
+    parameters are not determined.
     """
     out = np.array(responses, dtype=float)
-    categories, gaps, single = [], [], []
+    categories, gaps, alike = [], [], []
     for j, model in enumerate(models):
         answered = ~np.isnan(out[:, j])
         values = out[answered, j]
@@ -30,7 +31,7 @@ def recode_categories(responses: np.ndarray, models, items):
             _check_scores(values, items[j])
             categories.append(np.array([0.0, 1.0]))
             if len(values) == 0 or values.min() == values.max():
-                single.append(items[j])
+                alike.append(j)
             continue
         present = np.unique(values)
         _check_categories(present, items[j], model.name)
@@ -41,12 +42,12 @@ def recode_categories(responses: np.ndarray, models, items):
     if gaps:
         warnings.warn(
             f"Items {name_some(gaps)} have categories that nobody chose between others "
-            "that were chosen; they are merged (categories are numbered anew). Their "
+            "that were chosen; they are merged (categories are numbered again). Their "
             "own boundaries are not determined by the data.",
             ResponseDataWarning,
             stacklevel=4,
         )
-    return out, categories, single
+    return out, categories, alike
 
 
 def _check_scores(values, item):

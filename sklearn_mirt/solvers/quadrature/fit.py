@@ -19,75 +19,19 @@ import numpy as np
 
 from sklearn_mirt.data.checks import name_some
 from sklearn_mirt.exceptions import NotConvergedWarning, ResponseDataWarning
-from sklearn_mirt.solvers.kernels import get_kernels
 from sklearn_mirt.solvers.quadrature import checks, nodes
+from sklearn_mirt.solvers.quadrature.climb import Climb, NodePlan
 from sklearn_mirt.solvers.quadrature.fit_result import ExactFit
-from sklearn_mirt.solvers.quadrature.fixed_nodes import FixedNodeLikelihood
-from sklearn_mirt.solvers.quadrature.model import ORDERED, ExactModel, prepare
-from sklearn_mirt.solvers.quadrature.optimise import (
-    OptimiserState,
-    em_steps,
-    newton_finish,
-    quasi_newton,
-)
+from sklearn_mirt.solvers.quadrature.model import ExactModel, ExactSettings
+from sklearn_mirt.solvers.quadrature.optimise import OptimiserState, newton_finish
 from sklearn_mirt.solvers.quadrature.patterns import collapse_patterns
-from sklearn_mirt.solvers.quadrature.respondent_nodes import AdaptiveLikelihood
+from sklearn_mirt.solvers.quadrature.prepare import ORDERED, prepare
 from sklearn_mirt.solvers.quadrature.standard_errors import observed_information
 
 # floating-point operations of an observed information that is worth its polish alone
 _NEWTON_MAX_WORK = 2e10
 _RUNAWAY_SLOPE = 25.0
 _MAX_RESTRAINTS = 5
-# a normal posterior of sd s on a grid of spacing h is integrated with relative error
-# 2 exp(-2 pi^2 s^2 / h^2): 1.4% at s = h / 2
-_NARROW = 0.5
-_NARROW_SHARE = 0.05
-_LIMIT_IN_SD = 5.0
-_WIDEST = 60.0
-_MAX_WIDENINGS = 4
-_MAX_MOVES = 6
-
-
-@dataclass(frozen=True)
-class ExactSettings:
-    """How an exact fit is computed.
-
-    Parameters
-    ----------
-    nodes : {"auto", "grid", "gauss-hermite", "adaptive"}
-        "auto" takes the grid, unless posteriors are too narrow for it.
-    n_points : int, optional
-        Points per dimension; 61, 31, 15 for 1, 2, 3 dimensions on a grid.
-    node_limit : float, optional
-        The grid covers [-node_limit, node_limit] in each dimension. None is 6, widened
-        where the estimated spread of ability asks for more.
-    tol : float
-        Largest gradient at the end, in complete-data standard errors.
-    max_iter : int
-    n_em : int
-        EM steps before the quasi-Newton finish.
-    standard_errors : bool
-    n_starts : int
-        Starts; the best objective wins.
-    random_state : int
-        Seed of the starts after the first.
-    max_memory : int
-        Bytes that may be allocated.
-    device : {"cpu", "cuda"}
-        Where patterns meet fixed nodes; adaptive nodes are always the CPU's.
-    """
-
-    nodes: str = "auto"
-    n_points: int | None = None
-    node_limit: float | None = None
-    tol: float = 1e-4
-    max_iter: int = 500
-    n_em: int = 6
-    standard_errors: bool = True
-    n_starts: int = 1
-    random_state: int = 0
-    max_memory: int = 4 * 2**30
-    device: str = "cpu"
 
 
 def fit_quadrature(
@@ -211,17 +155,6 @@ def _restrain(problem, fit, callback):
     return fit
 
 
-def _too_narrow(likelihood, free) -> bool:
-    """Return whether many posteriors are narrower than the grid can see."""
-    likelihood.reset()
-    _, covariance, _ = likelihood.moments(free)
-    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[:, 0], 0.0))
-    axis = np.unique(likelihood.all_nodes[:, 0])
-    weights = likelihood.table.weights
-    narrow = spread < _NARROW * (axis[1] - axis[0])
-    return bool(weights[narrow].sum() > _NARROW_SHARE * weights.sum())
-
-
 def _started(spec, start) -> np.ndarray:
     """Return free parameters with given slopes and intercepts put in."""
     full = spec.template.copy()
@@ -266,8 +199,7 @@ class _Problem:
                 if k:  # the first start has said all there is to warn of
                     warnings.simplefilter("ignore", ResponseDataWarning)
                 runs.append(self._run(k, rng, callback))
-        likelihood, state, prepared = max(runs, key=lambda run: run[1].objective)
-        return self._finish(likelihood, state, prepared)
+        return self._finish(*max(runs, key=lambda run: run[1].objective))
 
     def _run(self, k, rng, callback):
         prepared = prepare(self.model, self.responses, self.items)
@@ -279,93 +211,8 @@ class _Problem:
             prepared.responses, self.weights, spec.blocks, self.cell_weights
         )
         state = OptimiserState(free, callback=callback)
-        return self._climb(table, state, spec), state, prepared
-
-    def _climb(self, table, state, spec):
-        """Maximise from the state's parameters; return the likelihood used."""
-        settings = self.settings
-        if settings.nodes == "adaptive":
-            return self._climb_adaptive(table, state, spec)
-        likelihood = self._fixed(table, spec, settings.node_limit or 6.0)
-        watched = settings.nodes == "auto"
-        if watched and _too_narrow(likelihood, state.free):
-            return self._climb_adaptive(table, state, spec)
-        self._ascend(likelihood, state)
-        if watched and _too_narrow(likelihood, state.free):
-            return self._climb_adaptive(table, state, spec)
-        if settings.node_limit is None and settings.nodes != "gauss-hermite":
-            likelihood = self._widened(table, state, spec, likelihood)
-        return likelihood
-
-    def _ascend(self, likelihood, state):
-        settings = self.settings
-        likelihood.prepare(state.free)
-        em_steps(likelihood, state, settings.n_em, settings.tol)
-        likelihood.prepare(state.free)
-        quasi_newton(likelihood, state, settings.tol, settings.max_iter)
-        likelihood.reset()
-
-    def _widened(self, table, state, spec, likelihood):
-        """Widen the grid, at the same spacing, until it holds the ability's spread."""
-        limit = 6.0
-        for _ in range(_MAX_WIDENINGS):
-            _, latent = spec.unpack(spec.expand(state.free))
-            spread = np.sqrt(np.diag(spec.latent.covariance(latent)).max())
-            wanted = min(_LIMIT_IN_SD * spread, _WIDEST)
-            if wanted <= limit * 1.05:
-                break
-            limit = 1.1 * wanted
-            likelihood = self._fixed(table, spec, limit)
-            state.converged = False
-            self._ascend(likelihood, state)
-        return likelihood
-
-    def _climb_adaptive(self, table, state, spec):
-        """Alternate between climbing on each respondent's nodes and moving them."""
-        settings = self.settings
-        likelihood = AdaptiveLikelihood(table, spec, *self._rule())
-        for k in range(_MAX_MOVES):
-            before = state.objective
-            likelihood.prepare(state.free)
-            # nodes are about to move: the first climb need not be exact
-            tol = settings.tol if k else max(settings.tol, 1e-2)
-            em_steps(likelihood, state, 1 if k else settings.n_em, tol)
-            quasi_newton(likelihood, state, tol, settings.max_iter)
-            settled = abs(state.objective - before) < 1e-4
-            if (k and settled) or state.n_iter >= settings.max_iter:
-                break
-        likelihood.prepare(state.free)
-        return likelihood
-
-    def _rule(self):
-        n_dims = self.model.n_dims
-        adaptive = self.settings.nodes == "adaptive"
-        n_points = self.settings.n_points if adaptive else None
-        n_points = n_points or nodes.DEFAULT_ADAPTIVE_POINTS[n_dims]
-        return nodes.gauss_hermite_nodes(n_dims, n_points)
-
-    def _points(self) -> int:
-        given = self.settings.n_points if self.settings.nodes != "adaptive" else None
-        return given or nodes.DEFAULT_POINTS[self.model.n_dims]
-
-    def _fixed(self, table, spec, limit):
-        settings, n_dims = self.settings, self.model.n_dims
-        n_points = self._points()
-        if limit > 6.0:
-            n_points = 2 * int(np.ceil(limit * (n_points - 1) / 12.0)) + 1
-        counts = np.concatenate(
-            [np.full(len(b.items), b.n_categories) for b in spec.blocks]
-        )
-        needed = nodes.estimate_memory(
-            table.n_patterns, n_points**n_dims, counts, n_dims
-        )
-        nodes.check_memory(needed, settings.max_memory, n_points, n_dims)
-        if settings.nodes == "gauss-hermite":
-            grid, log_base = nodes.gauss_hermite_nodes(n_dims, n_points)
-        else:
-            grid, log_base = nodes.grid_nodes(n_dims, n_points, limit)
-        kernels = get_kernels(settings.device)
-        return FixedNodeLikelihood(table, spec, grid, log_base, kernels)
+        plan = NodePlan(self.settings, table, spec)
+        return Climb(plan, state).run(), state, prepared
 
     def _wants_information(self, likelihood) -> bool:
         """Whether to compute the observed information: asked for, or a cheap polish."""
@@ -401,19 +248,18 @@ class _Problem:
             information = newton_finish(likelihood, state, observed_information)
             likelihood.reset()
         evaluation = likelihood.evaluate(state.free)
-        adaptive = likelihood.adaptive
-        grid = (
-            nodes.grid_nodes(self.model.n_dims, self._points(), 6.0)
-            if adaptive
-            else (likelihood.all_nodes, likelihood.all_log_base)
-        )
+        if likelihood.adaptive:
+            grid = NodePlan(self.settings, likelihood.table, spec).grid()
+            rule = likelihood.points, likelihood.log_base
+        else:
+            grid, rule = (likelihood.all_nodes, likelihood.all_log_base), None
         return ExactFit(
             items=self.items,
             spec=spec,
             free=state.free,
             nodes=grid[0],
             log_base=grid[1],
-            rule=(likelihood.points, likelihood.log_base) if adaptive else None,
+            rule=rule,
             log_likelihood=evaluation.log_likelihood,
             log_prior=evaluation.log_prior,
             log_likelihoods=np.array(state.trace),

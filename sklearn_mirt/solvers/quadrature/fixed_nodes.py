@@ -131,25 +131,24 @@ class FixedNodeLikelihood:
         weights = latent_normal.log_weights(latent, self.all_nodes, self.all_log_base)
         return weights[self.active]
 
-    def _projection(self, log_tables):
-        """Return the matrices that turn indicators and mask into log-likelihoods."""
-        odds = np.concatenate(
-            [(t[:, 1:] - t[:, :1]).reshape(-1, t.shape[2]) for t in log_tables]
-        )
-        base = np.concatenate([table[:, 0] for table in log_tables])
-        return odds, base
+    def _joint(self, log_tables, log_weights):
+        """Yield (rows, exp(joint - peak), peak, sum over nodes) in chunks of patterns.
 
-    def _posterior_chunks(self, odds, base, log_weights):
-        """Yield (rows, log marginal, posterior) over chunks of patterns."""
-        design, stacked = self._stacked(odds, base, log_weights)
-        host = self.kernels.to_host
+        The joint log-likelihood of patterns and nodes is a product: indicators, mask
+        and a unit column, times log-odds and logs of the lowest category.
+        """
+        odds = [(t[:, 1:] - t[:, :1]).reshape(-1, t.shape[2]) for t in log_tables]
+        base = np.concatenate([table[:, 0] for table in log_tables])
+        if self.table.complete:
+            rest = [(log_weights + base.sum(0))[None]]
+        else:
+            rest = [base, log_weights[None]]
+        stacked = self.kernels.asarray(np.concatenate([np.concatenate(odds), *rest]))
         step = self._chunk(len(log_weights))
         for start in range(0, self.table.n_patterns, step):
             rows = slice(start, start + step)
-            work = design[rows] @ stacked
-            peak, total = self._exp_rows(work)
-            work /= total[:, None]
-            yield rows, np.log(host(total)) + host(peak), host(work)
+            work = self._design[rows] @ stacked
+            yield rows, work, *self._exp_rows(work)
 
     def posteriors(self, free: np.ndarray):
         """Yield (rows, log marginal likelihood, posterior node weights) in chunks."""
@@ -158,8 +157,10 @@ class FixedNodeLikelihood:
             block.model.log_table(params, self.nodes)
             for block, params in zip(self.spec.blocks, items, strict=True)
         ]
-        odds, base = self._projection(tables)
-        yield from self._posterior_chunks(odds, base, self.log_weights(latent))
+        host = self.kernels.to_host
+        for rows, work, peak, total in self._joint(tables, self.log_weights(latent)):
+            work /= total[:, None]
+            yield rows, np.log(host(total)) + host(peak), host(work)
 
     def _expect(self, free: np.ndarray) -> _Expectation:
         """Run the E-step, or return the last one if it was at the same parameters."""
@@ -174,9 +175,8 @@ class FixedNodeLikelihood:
             for block, params in zip(spec.blocks, items, strict=True)
         ]
         log_weights = self.log_weights(latent)
-        log_likelihood, counts, mass = self._expected_counts(
-            self._projection([log_p for log_p, _ in pairs]), log_weights
-        )
+        tables = [log_p for log_p, _ in pairs]
+        log_likelihood, counts, mass = self._expected_counts(tables, log_weights)
         self._last = _Expectation(free.copy(), pairs, counts, mass, log_likelihood)
         return self._last
 
@@ -198,42 +198,25 @@ class FixedNodeLikelihood:
             last.log_likelihood, spec.log_prior(full), spec.reduce(gradient)
         )
 
-    def _expected_counts(self, projection, log_weights):
+    def _expected_counts(self, tables, log_weights):
         """Return log-likelihood, counts (J, K, Q) per block, and node mass (Q,)."""
-        table, xp = self.table, self.kernels.xp
-        weights = self.kernels.asarray(table.weights)
-        odds, base = projection
-        design, stacked = self._stacked(odds, base, log_weights)
+        xp, design = self.kernels.xp, self._design
+        weights = self.kernels.asarray(self.table.weights)
         above = xp.zeros((design.shape[1] - 1, len(log_weights)))
         mass, log_likelihood = xp.zeros(len(log_weights)), 0.0
-        step = self._chunk(len(log_weights))
-        for start in range(0, table.n_patterns, step):
-            rows = slice(start, start + step)
-            work = design[rows] @ stacked
-            peak, total = self._exp_rows(work)
+        for rows, work, peak, total in self._joint(tables, log_weights):
             log_likelihood += weights[rows] @ (xp.log(total) + peak)
             # weights go to the narrow factor of each product, never to the posteriors
             scale = weights[rows] / total
             above += (design[rows, :-1] * scale[:, None]).T @ work
             mass += scale @ work
         above, mass = self.kernels.to_host(above), self.kernels.to_host(mass)
-        n_columns = len(odds)
-        answered = np.broadcast_to(mass, base.shape)
-        if not table.complete:
+        n_columns = self.table.indicators.shape[1]
+        answered = np.broadcast_to(mass, (self.spec.n_items, len(mass)))
+        if not self.table.complete:
             answered = above[n_columns:]
-        return (
-            float(log_likelihood),
-            self._split_counts(above[:n_columns], answered),
-            mass,
-        )
-
-    def _stacked(self, odds, base, log_weights):
-        """Return indicators, mask and a unit column, with what multiplies them."""
-        if self.table.complete:
-            stacked = [odds, (log_weights + base.sum(0))[None]]
-        else:
-            stacked = [odds, base, log_weights[None]]
-        return self._design, self.kernels.asarray(np.concatenate(stacked))
+        counts = self._split_counts(above[:n_columns], answered)
+        return float(log_likelihood), counts, mass
 
     @cached_property
     def _design(self):

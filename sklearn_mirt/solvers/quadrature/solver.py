@@ -16,8 +16,8 @@ from sklearn_mirt.models.items import ItemParameters
 from sklearn_mirt.models.priors import GroupPrior
 from sklearn_mirt.solvers.base import Solver, SolverResult
 from sklearn_mirt.solvers.quadrature.ability_distribution import LatentNormal
-from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
-from sklearn_mirt.solvers.quadrature.model import ExactModel
+from sklearn_mirt.solvers.quadrature.fit import fit_quadrature
+from sklearn_mirt.solvers.quadrature.model import ExactModel, ExactSettings
 from sklearn_mirt.solvers.quadrature.nodes import MAX_DIMS, gauss_hermite_nodes
 from sklearn_mirt.solvers.quadrature.patterns import collapse_patterns
 from sklearn_mirt.solvers.quadrature.respondent_nodes import AdaptiveLikelihood
@@ -227,16 +227,11 @@ def _known_items(items, slopes):
     two, three = TwoPL(), ThreePL(guessing_prior=None)
     models = [three if g > 0 else two for g in items.guessing]
     blocks = make_blocks(models, np.full(items.n_items, 2), items.n_dims)
-    starts = []
+    parts = []
     for block in blocks:
         own = [slopes[block.items], items.intercepts[block.items, None]]
         if block.model is three:
             own.append(logit(items.guessing[block.items, None]))
-        starts.append(np.concatenate(own, axis=1))
-    return build_specification(
-        blocks,
-        starts,
-        [np.zeros(b.shape, dtype=bool) for b in blocks],
-        LatentNormal(items.n_dims),
-        [np.zeros((2, *b.shape)) for b in blocks],
-    )
+        free, priors = np.zeros(block.shape, dtype=bool), np.zeros((2, *block.shape))
+        parts.append((np.concatenate(own, axis=1), free, priors))
+    return build_specification(blocks, parts, LatentNormal(items.n_dims))

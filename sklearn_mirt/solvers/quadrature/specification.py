@@ -111,11 +111,6 @@ class Specification:
         """Return the gradient of `log_prior` in the full vector."""
         return -self.prior_precision * (full - self.prior_mean)
 
-    @property
-    def has_priors(self) -> bool:
-        """Whether the estimates are maximum a posteriori rather than ML."""
-        return bool((self.prior_precision > 0).any())
-
 
 def make_blocks(models, category_counts, n_dims) -> tuple[ItemBlock, ...]:
     """Group items of the same model and number of categories, in order of first use."""
@@ -131,29 +126,25 @@ def make_blocks(models, category_counts, n_dims) -> tuple[ItemBlock, ...]:
     )
 
 
-def build_specification(
-    blocks: tuple[ItemBlock, ...],
-    starts: list[np.ndarray],
-    free: list[np.ndarray],
-    latent: LatentNormal,
-    priors: list[np.ndarray],
-    latent_start: np.ndarray | None = None,
-) -> Specification:
+def build_specification(blocks, parts, latent: LatentNormal) -> Specification:
     """Assemble a specification from block-wise arrays.
 
     Parameters
     ----------
-    blocks, starts, free, priors
-        For each block: starting parameters (items, parameters), which of them are
-        free, and prior (mean, precision) stacked as (2, items, parameters).
-    latent, latent_start
-        Ability distribution and its starting parameters.
+    blocks : tuple of ItemBlock
+    parts : iterable of (starts, free, priors), one for each block
+        Starting parameters (items, parameters), which of them are free, and prior
+        (mean, precision) stacked as (2, items, parameters).
+    latent : LatentNormal
+        Ability distribution.
     """
-    z = latent.start() if latent_start is None else np.asarray(latent_start, float)
-    template = np.concatenate([*(s.ravel() for s in starts), z])
-    moving = np.concatenate([*(f.ravel() for f in free), np.ones(len(z), bool)])
-    mean = np.concatenate([*(p[0].ravel() for p in priors), np.zeros(len(z))])
-    precision = np.concatenate([*(p[1].ravel() for p in priors), np.zeros(len(z))])
+    starts, free, priors = zip(*parts, strict=True)
+    z = latent.start()
+    none = np.zeros(len(z))
+    template = np.concatenate([*map(np.ravel, starts), z])
+    moving = np.concatenate([*map(np.ravel, free), none == 0])
+    mean = np.concatenate([*(p[0].ravel() for p in priors), none])
+    precision = np.concatenate([*(p[1].ravel() for p in priors), none])
     index = np.full(len(template), -1)
     index[moving] = np.arange(moving.sum())
     _share_slopes(blocks, index)

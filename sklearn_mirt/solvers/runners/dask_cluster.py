@@ -10,12 +10,12 @@ from pathlib import Path
 
 from threadpoolctl import ThreadpoolController
 
-from sklearn_mirt.solvers.runners.streaming import SHARD_RUNS, _Store, loaded, opened
-from sklearn_mirt.solvers.runners.threads import runs
+from sklearn_mirt.solvers.runners.streaming import SHARD_RUNS, opened, write_state
+from sklearn_mirt.solvers.runners.threads import loaded, runs
 
 
 class DaskRunner:
-    """The protocol of the local runners over a Dask cluster, with the same sums.
+    """A ShardRunner over a Dask cluster, with the sums of the local ones.
 
     Blocks are loaded once, each by one worker, neighbours by the same, and stay there,
     as do the states that belong to them. What a sweep needs, `shared`, is a task of the
@@ -84,16 +84,10 @@ class DaskRunner:
             self.client.scheduler.set_restrictions, worker=dict.fromkeys(keys, ())
         )
 
-    def map(self, function, blocks, *shared):
-        """Yield function(block, *shared) for each block, in order."""
-        return (
-            self.client.gather(future)
-            for future in self._submit(function, blocks, shared)
-        )
-
     def map_reduce(self, function, blocks, *shared):
         """Return the sum of function(block, *shared), in the order of `runs`."""
-        return self._add_up(self._submit(function, blocks, shared))
+        functions, shared = [function] * len(blocks), self._share(shared)
+        return self._add_up(self._map(_compute, functions, blocks, shared=shared))
 
     def sweep(self, function, blocks, states, *shared):
         """Return futures of new states, and a sum; as StreamingRunner does."""
@@ -102,20 +96,10 @@ class DaskRunner:
         states = self._map(operator.itemgetter(0), pairs)
         return states, self._add_up(self._map(operator.itemgetter(1), pairs))
 
-    def gather(self, states):
-        """Return the states, all of them here."""
-        return self.client.gather(states)
-
     def store(self, states, folder):
         """Write the states to a folder; return their :class:`StateFile` each."""
-        store, places = _Store(Path(folder)), range(len(states))
-        return self.client.gather(
-            self._map(_write, [store] * len(states), places, states)
-        )
-
-    def _submit(self, function, blocks, shared):
-        functions = [function] * len(blocks)
-        return self._map(_compute, functions, blocks, shared=self._share(shared))
+        folders, numbers = [Path(folder)] * len(states), range(len(states))
+        return self.client.gather(self._map(write_state, folders, numbers, states))
 
     def _map(self, function, *values, **options):
         return self.client.map(function, *values, pure=False, **options)
@@ -139,17 +123,13 @@ def _libraries():
     return ThreadpoolController()  # finding them takes milliseconds
 
 
-def _write(store, k, state):
-    return store((k, state))
-
-
 def _same(shared):
     return shared
 
 
 def _compute(function, block, *state, shared):
     with _libraries().limit(limits=1, user_api="blas"):
-        return function(block, *map(opened, state), *shared)
+        return function(loaded(block), *map(opened, state), *shared)
 
 
 def _sum(parts):

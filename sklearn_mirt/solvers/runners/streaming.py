@@ -1,15 +1,14 @@
-"""Blocks that are read anew in each pass, and states that live with their blocks."""
+"""Blocks that are read in each pass, and states that are kept with their blocks."""
 
 import itertools
 import weakref
-from dataclasses import dataclass
 from operator import iadd
 from pathlib import Path
 
 import numpy as np
 
 from sklearn_mirt.data.files.atomic import ScratchFolder
-from sklearn_mirt.solvers.runners.threads import LocalRunner, runs
+from sklearn_mirt.solvers.runners.threads import LocalRunner, loaded
 
 SHARD_RUNS = 16  # of shards: as many sums leave a cluster in a pass
 
@@ -31,8 +30,7 @@ class StreamingRunner(LocalRunner):
     bytes_sent = bytes_received = 0  # to and from other processes
 
     def __init__(self, n_jobs=None, scratch=None, n_runs=SHARD_RUNS):
-        super().__init__(n_jobs)
-        self.n_runs = n_runs
+        super().__init__(n_jobs, n_runs)
         self._states = None
         if scratch is not None:
             self._states = ScratchFolder(".states-", scratch)
@@ -41,17 +39,6 @@ class StreamingRunner(LocalRunner):
     def persist(self, blocks):
         """Return the blocks as they are: they are opened when they are needed."""
         return list(blocks)
-
-    def map_reduce(self, function, blocks, *shared):
-        """Return the sum of function(block, *shared) over opened blocks.
-
-        In the order of :func:`sklearn_mirt.solvers.runners.threads.runs`.
-        """
-
-        def stateless(block, _, *shared):
-            return None, function(block, *shared)
-
-        return self.sweep(stateless, blocks, [None] * len(blocks), *shared)[1]
 
     def sweep(self, function, blocks, states, *shared):
         """Return new states of the blocks, and a sum over blocks.
@@ -72,24 +59,18 @@ class StreamingRunner(LocalRunner):
             Sum in the order of :meth:`map_reduce`.
         """
 
-        def add_up(run):
-            kept, total = [], None
-            for block, state in run:
-                state, part = function(loaded(block), opened(state), *shared)
-                kept.append(self._keep(state))
-                total = part if total is None else iadd(total, part)
-            return kept, total
+        def compute(pair):
+            block, state = pair
+            state, part = function(loaded(block), opened(state), *shared)
+            return [self._keep(state)], part
 
-        pairs = runs(list(zip(blocks, states, strict=True)), self.n_runs)
-        kept, total = [], None
-        for states_of_run, part in self.map(add_up, pairs):
-            kept += states_of_run
-            total = part if total is None else iadd(total, part)
-        return kept, total
+        pairs = list(zip(blocks, states, strict=True))
+        return self._add_up(compute, pairs, _add_pairs)
 
     def store(self, states, folder):
         """Write the states to a folder; return their :class:`StateFile` each."""
-        return list(self.map(_Store(Path(folder)), list(enumerate(states))))
+        numbered = list(enumerate(states))
+        return list(self._map(lambda pair: write_state(folder, *pair), numbered))
 
     def _keep(self, state):
         if self._states is None or state is None:
@@ -103,13 +84,13 @@ class StateFile:
 
     Parameters
     ----------
-    kind : type
+    state_type : type
         Class of the state; its attributes are arrays.
     path : Path
     """
 
-    def __init__(self, kind, path):
-        self._kind, self.path = kind, Path(path)
+    def __init__(self, state_type, path):
+        self._type, self.path = state_type, Path(path)
 
     @classmethod
     def write(cls, state, path):
@@ -121,11 +102,11 @@ class StateFile:
     def load(self):
         """Return the state."""
         with np.load(self.path) as arrays:
-            return self._kind(**arrays)
+            return self._type(**arrays)
 
     def moved(self, folder):
         """Return the same file after its folder got another name."""
-        return StateFile(self._kind, Path(folder) / self.path.name)
+        return StateFile(self._type, Path(folder) / self.path.name)
 
 
 class _Scratch(StateFile):
@@ -137,18 +118,13 @@ class _Scratch(StateFile):
         return self
 
 
-@dataclass(frozen=True)
-class _Store:
-    folder: Path
-
-    def __call__(self, numbered):
-        k, state = numbered
-        return StateFile.write(opened(state), self.folder / f"state-{k:05d}.npz")
+def _add_pairs(total, pair):
+    return iadd(total[0], pair[0]), iadd(total[1], pair[1])
 
 
-def loaded(block):
-    """Return a block, read if it is not in memory."""
-    return block.load() if hasattr(block, "load") else block
+def write_state(folder, number, state):
+    """Write one of the states of a folder; return its StateFile."""
+    return StateFile.write(opened(state), Path(folder) / f"state-{number:05d}.npz")
 
 
 def opened(state):

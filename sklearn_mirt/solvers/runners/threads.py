@@ -2,7 +2,9 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import reduce
 from itertools import pairwise
+from operator import iadd
 
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
@@ -41,10 +43,12 @@ class LocalRunner:
     n_jobs : int or None
         Number of threads, as in joblib: None is 1 unless in a
         ``joblib.parallel_config``, -1 all cores. It changes the time, never the result.
+    n_runs : int, default=64
+        Runs of neighbouring blocks that are added up by one thread.
     """
 
-    def __init__(self, n_jobs=None):
-        self.n_jobs = n_threads(n_jobs)
+    def __init__(self, n_jobs=None, n_runs=RUNS):
+        self.n_jobs, self.n_runs = n_threads(n_jobs), n_runs
         self._pool = None
 
     @contextmanager
@@ -60,28 +64,30 @@ class LocalRunner:
                 finally:
                     self._pool = None
 
-    def map(self, function, blocks, *shared):
-        """Yield function(block, *shared) for each block, in order."""
-        if self._pool is None or len(blocks) == 1:
-            return (function(block, *shared) for block in blocks)
-        return self._pool.map(lambda block: function(block, *shared), blocks)
-
     def map_reduce(self, function, blocks, *shared):
-        """Return the sum of function(block, *shared) over blocks.
+        """Return the sum of function(block, *shared) over blocks, opened if need be.
 
-        Each of at most 64 runs of neighbouring blocks is added up where it is computed,
-        in place, and the sums of the runs in their order: the result depends on the
-        blocks only, few results wait for their turn, and threads meet seldom.
+        Each of the runs of neighbouring blocks is added up where it is computed, in
+        place, and the sums of the runs in their order: the result depends on the blocks
+        only, few results wait for their turn, and threads meet seldom.
         """
+        return self._add_up(lambda block: function(loaded(block), *shared), blocks)
 
-        def add_up(run):
-            total = function(run[0], *shared)
-            for block in run[1:]:
-                total += function(block, *shared)
-            return total
+    def _add_up(self, compute, blocks, add=iadd):
+        """Return the sum of compute(block) over runs of blocks; `add` is in place."""
 
-        parts = self.map(add_up, runs(blocks))
-        total = next(parts)
-        for part in parts:
-            total += part
-        return total
+        def of_run(run):
+            return reduce(add, map(compute, run))
+
+        return reduce(add, self._map(of_run, runs(blocks, self.n_runs)))
+
+    def _map(self, function, parts):
+        """Yield function(part) for each part, in order."""
+        if self._pool is None or len(parts) == 1:
+            return map(function, parts)
+        return self._pool.map(function, parts)
+
+
+def loaded(block):
+    """Return a block, read if it is a file."""
+    return block.load() if hasattr(block, "load") else block

@@ -13,7 +13,8 @@ length for each of the two parts, logarithms of the prior's covariances, and a s
 from a fit to every fourth item.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,67 +23,64 @@ from sklearn_mirt.models.priors import GroupPrior
 _FIRST_LIMIT = 4.0
 
 
+@dataclass(eq=False)
 class Extrapolation:
     """Proposes jumps and remembers where to return to.
 
-    Attributes
+    Parameters
     ----------
-    landing : state or None
+    landing : FitState or None
         State that the last jump left, until its success is known.
+    points : list of ndarray
+        What is extrapolated, of the states since the last jump.
+    limit : float
+        Largest length of a jump.
+    at_limit : bool
+        Whether the last jump was of this length.
     """
 
-    def __init__(self):
-        self.landing = None
-        self._points = []
-        self._limit = _FIRST_LIMIT
-        self._at_limit = False
+    landing: Any = None
+    points: list = field(default_factory=list)
+    limit: float = _FIRST_LIMIT
+    at_limit: bool = False
 
     def touch_down(self, state):
         """Count from `state`, the first after a jump, if the jump proves good."""
-        self._points = [_vector(state)]
+        self.points = [_vector(state)]
 
     def propose(self, state):
         """Return a jump from `state` after every second plain pass, else `state`."""
         if self.landing is not None:  # the last jump has gained
             self.landing = None
-            if self._at_limit:
-                self._limit *= 2
-        self._points.append(_vector(state))
-        if len(self._points) < 3:
+            if self.at_limit:
+                self.limit *= 2
+        self.points.append(_vector(state))
+        if len(self.points) < 3:
             return state
-        x0, x1, x2 = self._points
-        self._points = []
+        x0, x1, x2 = self.points
+        self.points = []
         step, turn = x1 - x0, x2 - 2 * x1 + x0
         length = float(np.linalg.norm(step)) / max(float(np.linalg.norm(turn)), 1e-300)
-        length = min(length, self._limit)
+        length = min(length, self.limit)
         if length <= 1:
             return state
         jumped = _moved(state, x0 + 2 * length * step + length**2 * turn)
         if jumped is None:
             return state
-        self._at_limit = length == self._limit
+        self.at_limit = length == self.limit
         self.landing = state
         return jumped
 
     def undo(self):
         """Return the state before the last jump, and be more careful."""
         state, self.landing = self.landing, None
-        self._limit = max(self._limit / 2, 2.0)
-        self._points = []
+        self.limit = max(self.limit / 2, 2.0)
+        self.points = []
         return state
 
-    def memory(self):
-        """Return all but the landing state, as arrays."""
-        points = np.array(self._points) if self._points else np.empty((0, 0))
-        return {"points": points, "limit": self._limit, "at_limit": self._at_limit}
-
-    @classmethod
-    def recalled(cls, memory):
-        """Return the extrapolation of a memory."""
-        self = cls()
-        self._points = list(memory["points"])
-        self._limit, self._at_limit = float(memory["limit"]), bool(memory["at_limit"])
-        return self
+    def copy(self):
+        """Return an extrapolation that stays when this one changes."""
+        return replace(self, points=list(self.points))
 
 
 def _vector(state):

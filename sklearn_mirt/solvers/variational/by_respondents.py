@@ -1,163 +1,110 @@
-"""The variational fit of respondents in shards: a pass moves nothing of their size.
+"""The variational fit whose passes go over shards of respondents.
 
-The model and the bound are those of variational.py; a pass takes the half steps in the
-other order. Each shard updates its abilities given the items and returns sums of the
-size of the items (kernels/respondents.py); from these the items are updated here, in
-one place. The change to abilities of mean 0 and average second moment I needs two more
-small sums, and is owed to the shards until their next pass.
+The model and the bound are those of by_items.py; a pass takes the half steps in the
+other order and moves nothing of the size of the respondents. Each shard updates its
+abilities given the items and returns sums of the size of the items
+(kernels/respondent_blocks.py); from these the items are updated here, in one place. The
+change to abilities of mean 0 and average second moment I needs two more small sums, and
+is applied to the shards in their next pass.
+
+Shards are files or cells in memory. Large tables in memory with more respondents than
+items are fitted this way too: these sums are smaller than those that go the other way,
+nothing of the size of the respondents is left to one thread, and on real tables the
+bound settles in as many passes or fewer.
 """
 
-import hashlib
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sklearn_mirt.models import packing
-from sklearn_mirt.models.items import ItemParameters
+from sklearn_mirt.models.abilities import Abilities
 from sklearn_mirt.models.priors import GroupPrior
-from sklearn_mirt.solvers.base import SolverResult
-from sklearn_mirt.solvers.kernels import get_kernels
+from sklearn_mirt.solvers.base import AbilityShards, SolverResult
 from sklearn_mirt.solvers.kernels.item_blocks import ItemState, ItemTask
 from sklearn_mirt.solvers.kernels.respondent_blocks import (
     AbilityState,
     ShardTask,
     StartTask,
-    gram_of_items,
     start_respondents,
     sum_for_items,
     sweep_respondents,
 )
-from sklearn_mirt.solvers.variational.checkpoint import FILE, Checkpoint
-from sklearn_mirt.solvers.variational.solver import (
-    VariationalSolver,
-    _Fit,
-    _item_coordinates,
-)
-from sklearn_mirt.solvers.variational.start import OVERSAMPLING, SUBSPACE_ITERATIONS
-
-
-class ShardedSolver(VariationalSolver):
-    """The variational fit of a ShardedResponses; settings as of VariationalSolver.
-
-    Parameters
-    ----------
-    runner : StreamingRunner or DaskRunner
-        Where shards are computed.
-    checkpoint_dir : path-like, default=None
-        Folder in which the fit is saved about once a minute, and when it is
-        interrupted.
-    resume : bool
-        Whether to go on from what is saved there.
-    """
-
-    def __init__(self, runner, max_iter, tol, dtype, checkpoint_dir=None, resume=False):
-        super().__init__(max_iter, tol, dtype)
-        self.runner = runner
-        self.checkpoint_dir, self.resume = checkpoint_dir, resume
-
-    def solve(self, data, n_dims, design, *, start=None, callback=None):
-        """Return the fit; its abilities are a ShardedAbilities."""
-        with _noting(self.checkpoint_dir), self.runner.running():
-            fit = ShardedFit(
-                data, n_dims, design, get_kernels(), self.runner, self._products(data)
-            )
-            fit.plain_passes = self._plain_passes(data)
-            if self.checkpoint_dir is not None:
-                fit.checkpoint = Checkpoint(self.checkpoint_dir, fit.about())
-            if not (self.resume and fit.resume()):
-                fit.begin(start)
-            try:
-                converged = fit.run(self.max_iter, self.tol, callback)
-            except KeyboardInterrupt:
-                if fit.checkpoint is not None:
-                    fit.checkpoint.save(fit)
-                raise
-        return fit.result(converged)
-
-
-@contextmanager
-def _noting(checkpoint_dir):
-    """Add to any error where the fit goes on from."""
-    try:
-        yield
-    except BaseException as error:
-        if checkpoint_dir is not None and (Path(checkpoint_dir) / FILE).exists():
-            error.add_note(
-                f"The last checkpoint is in {checkpoint_dir}: a fit with "
-                "warm_start=True goes on from there"
-            )
-        raise
+from sklearn_mirt.solvers.variational.coordinates import Standardisation
+from sklearn_mirt.solvers.variational.problem import Problem
+from sklearn_mirt.solvers.variational.start import cold_start, item_components
 
 
 @dataclass(frozen=True, eq=False)
-class _State:
+class RespondentFitState:
     """Everything that changes from pass to pass; the abilities are with their shards.
 
-    `abilities` holds one state, or reference to one, for each shard; they are owed the
-    change of coordinates `inverse` (theta - `center`).
+    `abilities` holds one state, or reference to one, for each shard; the change of
+    coordinates `inverse` (theta - `center`) is still to be applied to them. `mean` and
+    `covariance`, packed, are those of the items.
     """
 
     abilities: list
     inverse: np.ndarray
     center: np.ndarray
     mean: np.ndarray
-    covariance: np.ndarray  # packed
+    covariance: np.ndarray
     prior: GroupPrior
     divergence: float = np.inf
     jumped: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class ShardedAbilities:
-    """Abilities that stay with their shards.
+class RespondentFit:
+    """One fit by shards of respondents; keeps the protocol `Fit`.
 
     Parameters
     ----------
-    states : list
-        One AbilityState, or a runner's reference to one, for each shard.
-    inverse, center : (D, D) and (D,) arrays
-        They are owed the change of coordinates inverse (theta - center).
-    prior_covariance : (D, D) array
+    problem : Problem
+        Its runner is a ShardRunner.
+    shards : list of ShardFile, DenseCells or SparseCells
+        Cells with respondents along the first axis, or files of them.
     """
 
-    states: list
-    inverse: np.ndarray
-    center: np.ndarray
-    prior_covariance: np.ndarray
+    state: RespondentFitState
 
-
-class ShardedFit(_Fit):
-    """One fit: as of a table in memory, but for what is computed where."""
-
-    checkpoint: Checkpoint | None = None
-
-    def __init__(self, data, n_dims, design, kernels, runner, dtype):
-        self.data, self.design, self.n_dims = data, design, n_dims
-        self.kernels, self.runner, self.dtype = kernels, runner, dtype
-        self.shards = runner.persist(data.shards)
-        self.observed = data.item_weight > 0
-        self.n_answered = data.n_answered
-        self.n_observed, self.n_answers = data.n_observed, data.item_weight.sum()
-        self.floor = design.guessing if np.any(design.guessing) else None
-        self.counts = np.bincount(
-            design.groups[self.observed], minlength=design.n_groups
-        ).astype(np.float64)
-        self.trace, self.loop = [], None
-        self.plain_passes = np.inf
+    def __init__(self, problem: Problem, shards):
+        self.problem, self.n_answers = problem, problem.n_answers
+        self.shards = problem.runner.persist(shards)
 
     # ------------------------------------------------------------------------- start
 
-    def _rasch_state(self, prior):
-        rate = np.zeros(self.data.n_items, self.dtype)
-        start = StartTask(rate, rate, rate[:, None], variance=1.0)
-        return self._first_state(start, prior, learn_prior=False)
+    def begin(self, n_dims, start=None):
+        """Set the first state, from nothing or from an earlier result of shards."""
+        if start is None:
+            self.state = cold_start(self, n_dims)
+            return
+        abilities, items = start.abilities, start.items
+        self.state = RespondentFitState(
+            abilities.states,
+            abilities.inverse,
+            abilities.center,
+            items.mean,
+            packing.pack(items.covariances),
+            start.prior,
+        )
 
-    def _first_state(self, start, prior, learn_prior=True):
+    def rasch_state(self, prior):
+        """Return the state of equal abilities, in one dimension."""
+        rates = np.zeros(self.problem.data.n_items, self.problem.dtype)
+        start = StartTask(rates, rates, rates[:, None], variance=1.0)
+        return self.first_state(start, prior, learn_prior=False)
+
+    def principal_components(self, n_dims, rates):
+        """Return how abilities begin; `rates` is None or the mean scores of items."""
+        if rates is None:
+            weight = np.maximum(self.problem.item_weight, 1e-300)
+            rates = self.problem.item_score / weight
+        return item_components(self.shards, n_dims, rates, self.problem)
+
+    def first_state(self, start, prior, learn_prior=True):
         """Return the state of abilities that begin as a StartTask says."""
-        d, n_items = self.n_dims, self.data.n_items
-        state = _State(
+        d, n_items = start.vectors.shape[1], self.problem.data.n_items
+        state = RespondentFitState(
             [None] * len(self.shards),
             np.eye(d),
             np.zeros(d),
@@ -165,198 +112,134 @@ class ShardedFit(_Fit):
             np.tile(packing.pack(0.5 * np.eye(d + 1)), (n_items, 1)),
             prior,
         )
-        abilities, sums = self.runner.sweep(
-            start_respondents,
-            self.shards,
-            state.abilities,
-            start,
-            self._shard_task(state),
-            self.kernels,
-        )
-        return self._absorb(state, abilities, sums, learn_prior)
+        abilities, sums = self._sweep(start_respondents, state, start)
+        return self._updated(state, abilities, sums, learn_prior)
 
-    def _item_means(self):
-        return self.data.item_score / np.maximum(self.data.item_weight, 1e-300)
+    # ------------------------------------------------------------------------- passes
 
-    def _spectral_start(self, rate):
-        """Return how abilities begin: principal components of the answers.
+    def pass_(self, learn_prior):
+        """Move to the next state; return the bound of the one before."""
+        state = self.state
+        abilities, sums = self._sweep(sweep_respondents, state)
+        self.state = self._updated(state, abilities, sums, learn_prior)
+        return sums.bound - state.divergence
 
-        As in start.py, from the right singular vectors, which are of the size of the
-        items, by subspace iteration (Halko, Martinsson & Tropp 2011, algorithm 4.4).
-        """
-        n_items, d = self.data.n_items, self.n_dims
-        inverse = 1 / np.sqrt(np.maximum(rate * (1 - rate), 0.01))
-        rng = np.random.default_rng(0)
-        vectors = rng.standard_normal((n_items, min(d + OVERSAMPLING, n_items)))
+    def evaluate(self):
+        """Return the bound of the current state."""
+        _, sums = self._sweep(sum_for_items, self.state)
+        return sums.bound - self.state.divergence
 
-        def task(vectors):
-            parts = rate, inverse, vectors
-            return StartTask(*(part.astype(self.dtype) for part in parts))
-
-        def gram_product(vectors):
-            return self.runner.map_reduce(
-                gram_of_items, self.shards, task(vectors), self.kernels
-            )
-
-        for _ in range(SUBSPACE_ITERATIONS):
-            vectors = np.linalg.qr(gram_product(vectors))[0]
-        values, turn = np.linalg.eigh(vectors.T @ gram_product(vectors))
-        vectors, values = (vectors @ turn)[:, ::-1][:, :d], values[::-1][:d]
-        largest = np.abs(vectors).argmax(0)
-        vectors = vectors * np.sign(vectors[largest, np.arange(vectors.shape[1])])
-        spread = np.sqrt(np.maximum(values, 0) / max(self.n_answered, 1))
-        start = np.zeros((n_items, d))  # fewer items than dimensions leave zeros
-        start[:, : len(values)] = np.where(
-            spread > 1e-12, vectors / np.where(spread > 0, spread, 1), 0.0
-        )
-        return task(start)
-
-    def _warm_start(self, start):
-        abilities = start.abilities
-        return _State(
-            abilities.states,
-            abilities.inverse,
-            abilities.center,
-            start.items.mean,
-            packing.pack(start.items.covariances),
-            start.prior,
-        )
-
-    # ---------------------------------------------------------------------- checkpoints
-
-    def about(self):
-        """Return what another fit must have in common to go on from this one."""
-        design = (self.design.groups, self.design.guessing, self.data.item_score)
-        digest = hashlib.sha256(b"".join(np.asarray(x).tobytes() for x in design))
-        return {
-            "n_dims": self.n_dims,
-            "dtype": str(self.dtype),
-            "n_respondents": self.data.n_respondents,
-            "n_items": self.data.n_items,
-            "n_shards": len(self.shards),
-            "positive_slopes": bool(self.design.positive_slopes),
-            "groups, floors and scores of the items": digest.hexdigest()[:16],
-        }
-
-    def resume(self):
-        """Go to where the fit was saved; return whether it was."""
-        return self.checkpoint is not None and self.checkpoint.load(
-            self, _State, AbilityState
-        )
-
-    def _before_pass(self):
-        if self.checkpoint is not None:
-            self.checkpoint.watch(self)
-
-    # -------------------------------------------------------------------------- passes
-
-    def _shard_task(self, state):
-        return ShardTask(
+    def _sweep(self, function, state, *start):
+        problem = self.problem
+        task = ShardTask(
             state.mean,
             state.covariance,
             state.inverse,
             state.center,
-            self.floor,
-            self.dtype,
+            problem.floor,
+            problem.dtype,
+        )
+        return problem.runner.sweep(
+            function, self.shards, state.abilities, *start, task, problem.kernels
         )
 
-    def _pass(self, learn_prior):
-        """Move to the next state; return the bound of the one before."""
-        state = self.state
-        abilities, sums = self._sweep(sweep_respondents)
-        self.state = self._absorb(state, abilities, sums, learn_prior)
-        return sums.bound - state.divergence
-
-    def _evaluate(self):
-        """Bound of the current state, whose abilities get what they are owed."""
-        _, sums = self._sweep(sum_for_items)
-        return sums.bound - self.state.divergence
-
-    def _sweep(self, function):
-        state = self.state
-        return self.runner.sweep(
-            function,
-            self.shards,
-            state.abilities,
-            self._shard_task(state),
-            self.kernels,
-        )
-
-    def _absorb(self, state, abilities, sums, learn_prior):
+    def _updated(self, state, abilities, sums, learn_prior):
         """Return the state with the items updated given new abilities."""
-        mean, second, first_sum, second_sum, logdet = self._update_items(state, sums)
-        covariance = second - packing.outer(mean)
-        scale, center = self._moments_of_abilities(sums)
-        carry = _item_coordinates(scale, center)
-        first_sum = first_sum @ carry.T
-        second_sum = second_sum @ packing.congruence(carry).T
-        if learn_prior:
-            prior = GroupPrior.from_moments(self.counts, first_sum, second_sum)
-        else:
-            prior = state.prior.carried(carry)
-        stretch = 2 * np.log(np.diagonal(scale)).sum()
-        divergence = prior.divergence(
-            self.counts, first_sum, second_sum, logdet + stretch * self.counts.sum()
+        items, *moments, logdet = self._update_items(state.prior, sums)
+        covariance = items.second - packing.outer(items.mean)
+        change = self._standardisation(sums)
+        prior, divergence = change.carried_prior(
+            state.prior, self.problem.counts, moments, logdet, learn_prior
         )
         # abilities of mean 0 and average second moment I: of their divergence from
         # the prior only the log determinants are left
-        divergence -= 0.5 * (sums.logdet - stretch * self.n_answered)
-        return _State(
+        divergence -= 0.5 * (sums.logdet - change.stretch * self.problem.n_answered)
+        return RespondentFitState(
             abilities,
-            np.linalg.inv(scale),
-            center,
-            mean @ carry.T,
-            covariance @ packing.congruence(carry).T,
+            change.inverse,
+            change.center,
+            items.mean @ change.carry.T,
+            covariance @ packing.congruence(change.carry).T,
             prior,
             divergence,
         )
 
-    def _update_items(self, state, sums):
-        precision, linear = state.prior.canonical()
+    def _update_items(self, prior, sums):
+        """Return the items, their sums by group and of log determinants."""
+        precision, linear = prior.canonical()
         task = ItemTask(
             prior_precision=precision,
             prior_linear=linear,
-            groups=self.design.groups,
-            observed=self.observed,
-            nonnegative=self.design.positive_slopes,
+            groups=self.problem.design.groups,
+            observed=self.problem.observed,
+            nonnegative=self.problem.design.positive_slopes,
         )
         items = ItemState(np.empty_like(sums.linear), np.empty_like(sums.moment))
         everything = slice(0, len(sums.linear))
-        learned = self.kernels.update_items(
+        return items, *self.problem.kernels.update_items(
             sums.moment, sums.linear, task, everything, items
         )
-        return items.mean, items.second, *learned
 
-    def _moments_of_abilities(self, sums):
-        """Square root of the average second moment, and mean, over who answered."""
-        second = packing.unpack(sums.group_second) / self.n_answered
+    def _standardisation(self, sums):
+        """Return the change to mean 0 and second moment I over who answered."""
+        second = packing.unpack(sums.group_second) / self.problem.n_answered
         center = second[-1, :-1].copy()
         spread = second[:-1, :-1] - np.outer(center, center)
-        if self.design.positive_slopes:  # a mixing of dimensions could turn signs
-            return np.diag(np.sqrt(np.diagonal(spread))), center
-        return np.linalg.cholesky(spread), center
+        return Standardisation.of(spread, center, self.problem.design.positive_slopes)
 
     # ------------------------------------------------------------------------- result
 
-    def result(self, converged):
-        """Return the current state as a SolverResult; abilities stay where they are."""
-        state, design = self.state, self.design
-        mean, covariances = state.mean.copy(), packing.unpack(state.covariance)
-        unseen = ~self.observed
-        mean[unseen] = state.prior.means[design.groups[unseen]]
-        covariances[unseen] = state.prior.covariances[design.groups[unseen]]
-        items = ItemParameters(
-            mean[:, :-1].copy(),
-            mean[:, -1].copy(),
-            np.array(design.guessing, dtype=np.float64),
-            covariances,
-            self.data.items,
+    def items(self):
+        """Return the ItemParameters of the current state."""
+        mean, covariance = self.state.mean, self.state.covariance
+        return self.problem.parameters(
+            mean.copy(), packing.unpack(covariance), self.state.prior
         )
-        trace = np.array(self.trace)
-        return SolverResult(items, self._abilities(), state.prior, trace, converged)
 
-    def _abilities(self):
+    def result(self, trace, converged):
+        """Return the current state as a SolverResult; abilities stay where they are."""
         state = self.state
-        return ShardedAbilities(
-            state.abilities, state.inverse, state.center, np.eye(self.n_dims)
+        prior_covariance = np.eye(len(state.center))
+        abilities = AbilityShards(
+            state.abilities, state.inverse, state.center, prior_covariance
         )
+        trace = np.array(trace)
+        return SolverResult(self.items(), abilities, state.prior, trace, converged)
+
+
+class TableFit(RespondentFit):
+    """The fit of a ResponseData by runs of its respondents, joined in the result."""
+
+    def __init__(self, problem: Problem):
+        size = problem.kernels.block_cells, problem.kernels.least_blocks
+        super().__init__(problem, problem.data.respondent_runs(*size))
+
+    def begin(self, n_dims, start=None):
+        """Set the first state, from nothing or from an earlier result."""
+        if start is not None:
+            start = replace(start, abilities=self._split(start.abilities))
+        super().begin(n_dims, start)
+
+    def _split(self, abilities):
+        ends = np.cumsum([len(shard.answered()) for shard in self.shards])[:-1]
+        means = np.split(abilities.mean, ends)
+        covariances = np.split(packing.pack(abilities.covariances), ends)
+        states = list(map(AbilityState, means, covariances))
+        d, prior = abilities.mean.shape[1], abilities.prior_covariance
+        return AbilityShards(states, np.eye(d), np.zeros(d), prior)
+
+    def result(self, trace, converged):
+        """Return the current state as a SolverResult."""
+        result = super().result(trace, converged)
+        return replace(result, abilities=self._joined(result.abilities))
+
+    def _joined(self, abilities):
+        """Return the Abilities of all respondents; the silent ones at the prior."""
+        inverse, center = abilities.inverse, abilities.center
+        parts = [state.moved(inverse, center) for state in abilities.states]
+        mean = np.concatenate([part.mean for part in parts])
+        covariance = np.concatenate([part.covariance for part in parts])
+        data, prior = self.problem.data, abilities.prior_covariance
+        silent = data.sums()[0][1] == 0
+        mean[silent], covariance[silent] = 0.0, packing.pack(prior)
+        return Abilities(mean, packing.unpack(covariance), prior, data.respondents)

@@ -1,11 +1,10 @@
-"""A fit of shards on disk, from which it goes on as if it had never stopped.
+"""A fit of shards on disk, from which it continues as if it had never stopped.
 
 The folder holds `checkpoint.npz`, all that is of the size of the items, and beside it
-one folder of ability files for each state that it speaks of. It is replaced in one
-step, after what it speaks of has been written.
+one folder of ability files for each state in it. It is replaced in one step, after
+these files have been written.
 """
 
-import copy
 import json
 import shutil
 import time
@@ -16,17 +15,20 @@ import numpy as np
 
 from sklearn_mirt.data.files.atomic import replacing, whole_folder
 from sklearn_mirt.models.priors import GroupPrior
+from sklearn_mirt.solvers.kernels.respondent_blocks import AbilityState
+from sklearn_mirt.solvers.runners.streaming import StateFile
 from sklearn_mirt.solvers.variational.acceleration import Extrapolation
-from sklearn_mirt.solvers.variational.solver import Loop
+from sklearn_mirt.solvers.variational.by_respondents import RespondentFitState
+from sklearn_mirt.solvers.variational.loop import Position
 
 FILE = "checkpoint.npz"
 SECONDS = 60.0  # between two checkpoints: what a crash may cost
 
-_STATE = ("inverse", "center", "mean", "covariance", "divergence", "jumped")
+_OF_STATE = ("inverse", "center", "mean", "covariance", "divergence", "jumped")
 
 
 class Checkpoint:
-    """Saves a fit of shards and sets it going again.
+    """Saves a fit of shards, and lets another one continue from there.
 
     Parameters
     ----------
@@ -44,112 +46,112 @@ class Checkpoint:
         self._last = time.monotonic()
         self._count, self._seen = 0, None
 
-    def watch(self, fit):
-        """Remember where the fit stands, and save it from time to time."""
-        loop = copy.copy(fit.loop)
-        if loop.jumps is not None:
-            landing = loop.jumps.landing
-            loop.jumps = copy.deepcopy(loop.jumps, {id(landing): landing})
-        self._seen = fit.state, loop, list(fit.trace)
+    def watch(self, ascent):
+        """Remember where a fit stands before a pass, and save it from time to time."""
+        self._seen = ascent.fit.state, ascent.position.copy()
         if time.monotonic() - self._last >= SECONDS:
-            self.save(fit)
+            self.save(ascent)
 
-    def save(self, fit):
+    def save(self, ascent):
         """Save the fit as it was last watched."""
         if self._seen is None:
             return
-        state, loop, trace = self._seen
-        stored: dict[int, str] = {}
-        state = self._store(state, fit.runner, stored)
-        loop.kept = self._store(loop.kept, fit.runner, stored)
-        told = {"about": self._about, "trace": trace, "n_iter": loop.n_iter}
-        told["learn_prior"] = loop.learn_prior
-        if loop.jumps is not None:
-            loop.jumps.landing = self._store(loop.jumps.landing, fit.runner, stored)
-            told |= {f"jumps_{k}": v for k, v in loop.jumps.memory().items()}
-            told |= _told("landing", loop.jumps.landing)
-        told |= _told("state", state) | _told("kept", loop.kept)
+        state, position = self._seen
+        runner, stored = ascent.fit.problem.runner, dict[int, list]()
+        state = self._store(state, runner, stored)
+        position.kept = self._store(position.kept, runner, stored)
+        arrays = {"about": self._about, "trace": position.trace}
+        arrays |= {"n_iter": position.n_iter, "learn_prior": position.learn_prior}
+        arrays |= _arrays_of("state", state) | _arrays_of("kept", position.kept)
+        if jumps := position.jumps:
+            jumps.landing = self._store(jumps.landing, runner, stored)
+            arrays |= _arrays_of("landing", jumps.landing)
+            parts = {"points": jumps.points, "limit": jumps.limit}
+            parts["at_limit"] = jumps.at_limit
+            arrays |= {f"jumps_{name}": part for name, part in parts.items()}
         with replacing(self._file, force=True) as scratch:
             with open(scratch, "wb") as file:
-                np.savez(file, **told)
-        for folder in self.folder.glob("*abilities-*"):
-            if folder.name not in stored.values():
-                shutil.rmtree(folder)
+                np.savez(file, **arrays)
+        in_use = {files[0].path.parent for files in stored.values()}
+        for folder in set(self.folder.glob("*abilities-*")) - in_use:
+            shutil.rmtree(folder)
         # what is in files need not be computed again when a worker is lost
-        fit.state, fit.loop.kept = state, loop.kept
-        if loop.jumps is not None:
-            fit.loop.jumps.landing = loop.jumps.landing
+        self._seen = state, position
+        ascent.fit.state, ascent.position = state, position.copy()
         self._last = time.monotonic()
 
     def _store(self, state, runner, stored):
-        """Return the state with its abilities in files of this folder."""
+        """Return the state with its abilities in files of this folder.
+
+        `stored` has the files of lists of abilities that other states share, by id.
+        """
         if state is None:
             return None
-        first = state.abilities[0]
-        if getattr(first, "path", Path()).parent.parent == self.folder:
-            stored[id(state.abilities)] = first.path.parent.name
-            return state
-        name = f"abilities-{time.time_ns()}-{self._count}"
-        self._count += 1
-        with whole_folder(self.folder / name) as folder:
-            files = runner.store(state.abilities, folder)
-        files = [file.moved(self.folder / name) for file in files]
-        stored[id(files)] = name
+        files = stored.get(id(state.abilities), state.abilities)
+        if getattr(files[0], "path", Path()).parent.parent != self.folder:
+            place = self.folder / f"abilities-{time.time_ns()}-{self._count}"
+            self._count += 1
+            with whole_folder(place) as folder:
+                files = runner.store(files, folder)
+            files = [file.moved(place) for file in files]
+        stored[id(state.abilities)] = files
         return replace(state, abilities=files)
 
-    def load(self, fit, state_type, ability_type):
-        """Set the fit going where it was saved; return whether it was.
+    def load(self, ascent):
+        """Set a fit where another was saved; return whether it was.
 
         Raises
         ------
         ValueError
             What was saved is another fit.
         """
-        from sklearn_mirt.solvers.runners.streaming import StateFile
-
         if not self._file.exists():
             return False
-        with np.load(self._file) as told:
-            if str(told["about"]) != self._about:
-                raise ValueError(
-                    f"{self._file} is of another fit: {told['about']}, not "
-                    f"{self._about}; give another checkpoint_dir or remove it"
-                )
-
-            def state(role):
-                if f"{role}_abilities" not in told:
-                    return None
-                files = [
-                    StateFile(ability_type, self.folder / str(name))
-                    for name in told[f"{role}_abilities"]
-                ]
-                parts = {name: told[f"{role}_{name}"] for name in _STATE}
-                parts |= {n: parts[n].item() for n in ("divergence", "jumped")}
-                prior = GroupPrior(told[f"{role}_means"], told[f"{role}_covariances"])
-                return state_type(abilities=files, prior=prior, **parts)
-
-            jumps = None
-            if "jumps_limit" in told:
-                names = [name for name in told if name.startswith("jumps_")]
-                jumps = Extrapolation.recalled(
-                    {n.removeprefix("jumps_"): told[n] for n in names}
-                )
-                jumps.landing = state("landing")
-            fit.state = state("state")
-            fit.trace = told["trace"].tolist()
-            fit.loop = Loop(
-                jumps, int(told["n_iter"]), state("kept"), bool(told["learn_prior"])
+        with np.load(self._file) as file:
+            arrays = {name: x if x.ndim else x.item() for name, x in file.items()}
+        if arrays["about"] != self._about:
+            raise ValueError(
+                f"{self._file} is of another fit: {arrays['about']}, not "
+                f"{self._about}; give another checkpoint_dir or remove it"
             )
+        jumps = None
+        if parts := _part("jumps", arrays):
+            landing, points = self._state_of("landing", arrays), parts.pop("points")
+            jumps = Extrapolation(landing, list(points), **parts)
+        ascent.fit.state = self._state_of("state", arrays)
+        ascent.position = Position(
+            jumps,
+            arrays["n_iter"],
+            self._state_of("kept", arrays),
+            arrays["learn_prior"],
+            arrays["trace"].tolist(),
+        )
         return True
 
+    def _state_of(self, role, arrays):
+        """Return the state in one role; None where there was none."""
+        parts = _part(role, arrays)
+        if not parts:
+            return None
+        prior = GroupPrior(parts.pop("means"), parts.pop("covariances"))
+        places = [self.folder / name for name in parts.pop("abilities")]
+        files = [StateFile(AbilityState, place) for place in places]
+        return RespondentFitState(abilities=files, prior=prior, **parts)
 
-def _told(role, state):
-    """Arrays of a state, under names that begin with its role."""
+
+def _arrays_of(role, state):
+    """Return the arrays of a state, under names that begin with its role."""
     if state is None:
         return {}
-    parts = {name: getattr(state, name) for name in _STATE}
+    parts = {name: getattr(state, name) for name in _OF_STATE}
     parts |= {"means": state.prior.means, "covariances": state.prior.covariances}
     parts["abilities"] = [
         f"{file.path.parent.name}/{file.path.name}" for file in state.abilities
     ]
     return {f"{role}_{name}": part for name, part in parts.items()}
+
+
+def _part(role, arrays):
+    """Return the arrays whose names begin with a role, without it."""
+    start = f"{role}_"
+    return {n.removeprefix(start): v for n, v in arrays.items() if n.startswith(start)}

@@ -5,16 +5,15 @@ import numpy as np
 from sklearn_mirt.models import packing
 from sklearn_mirt.models.abilities import Abilities
 from sklearn_mirt.solvers.kernels import get_kernels
-from sklearn_mirt.solvers.kernels.gaussian_solves import solve_gaussian
 from sklearn_mirt.solvers.kernels.item_blocks import (
     AbilityTables,
     ItemState,
     ItemTask,
     bound_by_respondent,
-    on_device,
     sum_for_abilities,
 )
 from sklearn_mirt.solvers.runners.threads import LocalRunner
+from sklearn_mirt.solvers.variational.by_items import device_blocks, update_abilities
 
 _TOL = 1e-8  # prior standard deviations
 _MAX_ITER = 500
@@ -65,22 +64,19 @@ class _FoldIn:
     def __init__(self, data, items, prior_covariance, kernels):
         mean = items.mean
         second = packing.second_moments(mean, items.covariances)
-        there = kernels.asarray
-        self.items, self.kernels = ItemState(there(mean), there(second)), kernels
-        self.blocks = [
-            on_device(block, kernels)
-            for block in data.blocks(kernels.block_cells, kernels.least_blocks)
-        ]
+        asarray = kernels.asarray
+        self.items, self.kernels = ItemState(asarray(mean), asarray(second)), kernels
+        self.blocks = device_blocks(data, kernels)
         self.n = data.n_respondents
-        self.floor = there(items.guessing) if np.any(items.guessing) else None
+        self.floor = asarray(items.guessing) if np.any(items.guessing) else None
         self.prior_covariance = prior_covariance
         self.precision = packing.pack(np.linalg.inv(prior_covariance))
 
     def task(self, mean, covariance):
         carry = np.eye(mean.shape[1] + 1)
-        dtype = self.items.second.dtype
-        here, owed = AbilityTables.of(mean, covariance, carry, self.kernels, dtype)
-        return ItemTask(here, owed, carry, self.floor)
+        kernels, dtype = self.kernels, self.items.second.dtype
+        abilities, moved = AbilityTables.of(mean, covariance, carry, kernels, dtype)
+        return ItemTask(abilities, moved, carry, self.floor)
 
     def run(self, runner):
         d = len(self.prior_covariance)
@@ -95,10 +91,7 @@ class _FoldIn:
                 self.task(mean, covariance),
                 self.kernels,
             ).on_host(self.kernels)
-            n_packed = covariance.shape[1]
-            precision = sums.moment[:, :n_packed] + self.precision
-            linear = sums.linear[:, :d] - sums.moment[:, n_packed:-1]
-            new, spread, _ = solve_gaussian(precision, linear)
+            new, spread, _ = update_abilities(sums, self.precision)
             step = np.abs(new - mean).max(1)
             mean[moving], covariance[moving] = new[moving], spread[moving]
             moving &= step > _TOL

@@ -16,7 +16,6 @@ from report_cases import HOSTILE, hostile_audit, suite_audit
 
 from sklearn_mirt import ResponseData
 from sklearn_mirt.audit.provenance import fingerprint
-from sklearn_mirt.diagnostics.held_out import calibration_table, held_out_predictions
 
 pytest.importorskip("jinja2", reason="the report needs jinja2")
 
@@ -273,34 +272,6 @@ def test_held_out_predictions_beat_the_baselines_on_a_suite_of_two_abilities(aud
     assert audit.held_out.n_answers == pytest.approx(
         0.1 * audit.responses.n_observed, rel=0.05
     )
-
-
-def test_held_out_baselines_are_their_means():
-    rng = np.random.default_rng(0)
-    table = (rng.random((12, 30)) < 0.6).astype(float)
-    from sklearn_mirt import MIRTTransformer
-
-    model = MIRTTransformer(1, max_iter=20, tol=1e-3).fit(table)
-    result = held_out_predictions(model, table, share=0.5, random_state=3)
-    # cells come item after item
-    out = np.random.default_rng(3).random(360) < 0.5
-    y = table.T.ravel()
-    kept = np.where(out, np.nan, y).reshape(30, 12).T
-    mean = np.tile(np.nanmean(kept, axis=1), (30, 1)).ravel()[out]
-    brier = result.scores.loc["respondent's mean score", "brier"]
-    assert brier == pytest.approx(np.mean((mean - y[out]) ** 2))
-
-
-def test_calibration_bins():
-    table = calibration_table(np.array([0, 1, 1.0]), np.array([0.02, 0.95, 1.0]))
-    assert table.index.tolist() == [0, 9] and table["n_answers"].tolist() == [1, 2]
-    assert table["observed"].tolist() == [0, 1]
-
-
-@pytest.mark.parametrize("share", [0, 1, -0.1])
-def test_an_impossible_share_is_refused(audit, share):
-    with pytest.raises(ValueError, match="share must be in"):
-        held_out_predictions(audit.estimator, audit.responses, share=share)
 
 
 def test_the_fingerprint_changes_with_any_answer_and_any_id():

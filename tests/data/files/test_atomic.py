@@ -1,11 +1,11 @@
-"""Files that appear whole: their permissions."""
+"""Files and folders that appear whole or not at all."""
 
 import os
 import threading
 
 import pytest
 
-from sklearn_mirt.data.files.atomic import moved_into, replacing
+from sklearn_mirt.data.files.atomic import filling, refuse_existing, replacing
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
@@ -34,18 +34,29 @@ def _write_some(folder, k):
             scratch.write_text("x")
 
 
-def test_files_move_into_a_folder_together_or_not_at_all(tmp_path):
-    folder = tmp_path / "new" / "folder"
-    with moved_into(folder) as scratch:
-        (scratch / "a.txt").write_text("1")
-    (folder / "mine.txt").write_text("x")
-    with moved_into(folder) as scratch:
-        (scratch / "a.txt").write_text("2")
-    with pytest.raises(ZeroDivisionError), moved_into(folder) as scratch:
-        (scratch / "a.txt").write_text("3")
-        _ = 1 / 0
-    assert {p.name: p.read_text() for p in folder.iterdir()} == {
-        "a.txt": "2",
-        "mine.txt": "x",
-    }
-    assert [p.name for p in folder.parent.iterdir()] == ["folder"]
+def test_a_folder_is_filled_at_once_and_keeps_its_other_files(tmp_path):
+    folder = tmp_path / "new" / "out"
+    for text in ("one", "two"):
+        with filling(folder) as scratch:
+            (scratch / "a.txt").write_text(text)
+            assert scratch.parent == folder.parent
+        (folder / "mine.txt").touch()
+        assert (folder / "a.txt").read_text() == text
+    assert sorted(path.name for path in folder.iterdir()) == ["a.txt", "mine.txt"]
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+def test_a_folder_is_not_filled_by_half(tmp_path):
+    with pytest.raises(OSError, match="full"), filling(tmp_path / "out") as scratch:
+        (scratch / "a.txt").write_text("half")
+        raise OSError("the disk is full")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refusal_names_the_option_that_replaces_the_file(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.touch()
+    with pytest.raises(FileExistsError, match="; force replaces it"):
+        refuse_existing(path, force=False)
+    with pytest.raises(FileExistsError, match="; --force replaces it"):
+        refuse_existing(path, force=False, option="--force")

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from shard_files import long_table, pa, pq, write_parts
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_mirt import MIRTClassifier, MIRTTransformer, ResponseData, ShardedResponses
@@ -19,40 +20,12 @@ from sklearn_mirt.solvers.base import SolverResult
 from sklearn_mirt.solvers.kernels import get_kernels
 from sklearn_mirt.solvers.kernels.cpu import CpuKernels
 from sklearn_mirt.solvers.runners.threads import LocalRunner
-from sklearn_mirt.solvers.variational import by_respondents as sharded
 from sklearn_mirt.solvers.variational import checkpoint
-from sklearn_mirt.solvers.variational.solver import VariationalSolver, _Fit
+from sklearn_mirt.solvers.variational.by_items import ItemFit
+from sklearn_mirt.solvers.variational.by_respondents import RespondentFit
+from sklearn_mirt.solvers.variational.problem import Problem
+from sklearn_mirt.solvers.variational.solver import VariationalSolver
 from sklearn_mirt.solvers.variational.start import RASCH_PASSES
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
-
-
-def long_table(n_respondents=300, n_items=24, missing=0.4, seed=0, fractions=False):
-    sim = make_responses(
-        n_respondents, n_items, 2, missing=missing, n_groups=2, random_state=seed
-    )
-    scores = sim.responses
-    if fractions:
-        scores = scores * np.random.default_rng(1).choice([0.5, 1], scores.shape)
-    i, j = np.nonzero(~np.isnan(scores))
-    order = np.random.default_rng(seed).permutation(len(i))  # as answers come in
-    i, j = i[order], j[order]
-    return pd.DataFrame(
-        {
-            "respondent": [f"r{k:04d}" for k in i],
-            "item": [f"q{k:02d}" for k in j],
-            "score": scores[i, j],
-        }
-    )
-
-
-def write_parts(frame, folder, n_files=5, **options):
-    folder.mkdir(exist_ok=True)
-    for k, part in enumerate(np.array_split(np.arange(len(frame)), n_files)):
-        table = pa.Table.from_pandas(frame.iloc[part], preserve_index=False)
-        pq.write_table(table, folder / f"part-{k:02d}.parquet", **options)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -178,8 +151,9 @@ def test_the_bound_is_that_of_the_table_in_memory(shards, table):
     prior = GroupPrior(mirt.item_prior_means_, mirt.item_prior_covariances_)
     start = SolverResult(items, found, prior, np.empty(0), False)
     float64 = np.dtype(np.float64)
-    fit = _Fit(data, 2, _design(data), get_kernels(), LocalRunner(1), float64)
-    fit.begin(start)
+    settings = get_kernels(), LocalRunner(1), float64
+    fit = ItemFit(Problem.of(data, _design(data), *settings))
+    fit.begin(2, start)
     fit.state = replace(fit.state, divergence=0.0)
     divergence = prior.divergence(
         np.array([float(items.n_items)]),
@@ -190,7 +164,7 @@ def test_the_bound_is_that_of_the_table_in_memory(shards, table):
     divergence += ability_divergence(
         found.mean, packed, np.linalg.slogdet(found.covariances)[1]
     )
-    bound = fit._evaluate() - divergence
+    bound = fit.evaluate() - divergence
     assert_allclose(mirt.lower_bounds_[-1], bound, rtol=1e-12)
 
 
@@ -473,7 +447,7 @@ def _killed_in_pass(monkeypatch, n, error=_KilledError):
     """Let the n-th pass after those of the start fail half way."""
     n = n + RASCH_PASSES
     passes = iter(range(n + 1))
-    original = sharded.ShardedFit._pass
+    original = RespondentFit.pass_
 
     def fails(self, learn_prior):
         if next(passes) == n - 1:
@@ -482,7 +456,7 @@ def _killed_in_pass(monkeypatch, n, error=_KilledError):
             raise error
         return original(self, learn_prior)
 
-    monkeypatch.setattr(sharded.ShardedFit, "_pass", fails)
+    monkeypatch.setattr(RespondentFit, "pass_", fails)
 
 
 @pytest.mark.parametrize(

@@ -20,14 +20,16 @@ from sklearn_mirt.models.rotation import apply as rotation
 from sklearn_mirt.models.rotation import criteria as gradient_projection
 from sklearn_mirt.models.rotation.apply import (
     ALIGNMENT_METHODS,
-    OBLIQUE_METHODS,
-    ROTATION_METHODS,
     align,
     apply_rotation,
     canonical_order,
     congruence,
     find_rotation,
     rotate,
+)
+from sklearn_mirt.models.rotation.criteria import (
+    OBLIQUE_METHODS,
+    ROTATION_METHODS,
     rotate_loadings,
 )
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from interpreters import LIMITED, limits, python, python_with_mounts
@@ -12,7 +13,7 @@ from interpreters import LIMITED, limits, python, python_with_mounts
 import sklearn_mirt
 from sklearn_mirt import MIRTTransformer
 from sklearn_mirt.datasets import make_responses
-from sklearn_mirt.solvers.kernels import compiling, cpu
+from sklearn_mirt.solvers.kernels import compiling, elementwise
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn_mirt.exceptions.ResponseDataWarning"),
@@ -51,9 +52,38 @@ def _double(x):
     return 2 * x
 
 
+class _FrozenCache:
+    __slots__ = ()
+
+    def save_overload(self, *args):
+        raise OSError
+
+
+@pytest.mark.parametrize("cache", [None, object(), _FrozenCache()])
+def test_a_numba_with_another_cache_is_left_as_it_is(cache):
+    compiled = SimpleNamespace(_cache=cache)
+    compiling._tolerate_full_disk(compiled)
+    compiling._tolerate_full_disk(object())
+    assert compiled._cache is cache
+
+
+def test_a_full_disk_is_tolerated():
+    def full(*args):
+        raise OSError("No space left on device")
+
+    compiled = SimpleNamespace(_cache=SimpleNamespace(save_overload=full))
+    compiling._tolerate_full_disk(compiled)
+    assert compiled._cache.save_overload(1, 2) is None
+
+
+def test_the_cache_of_this_numba_is_the_one_that_is_guarded():
+    save = compiling.jit(_double)._cache.save_overload
+    assert save.__name__ == "save_if_possible"
+
+
 def test_a_second_fit_compiles_nothing(table):
     """Whatever the data type, size and number of dimensions."""
-    kernels = [f for f in vars(cpu).values() if hasattr(f, "signatures")]
+    kernels = [f for f in vars(elementwise).values() if hasattr(f, "signatures")]
     assert len(kernels) > 5
     for dtype in ("float32", "float64"):
         MIRTTransformer(dtype=dtype, max_iter=3).fit(table)
@@ -70,10 +100,11 @@ def test_a_second_process_compiles_nothing(tmp_path):
     code = """if True:
         import numpy as np
         from sklearn_mirt import MIRTTransformer
-        from sklearn_mirt.solvers.kernels import cpu
+        from sklearn_mirt.solvers.kernels import elementwise, gaussian_solves
 
         mirt = MIRTTransformer(1, max_iter=3).fit(np.tri(6))
-        stats = [f.stats for f in vars(cpu).values() if hasattr(f, "stats")]
+        functions = {**vars(elementwise), **vars(gaussian_solves)}.values()
+        stats = [f.stats for f in functions if hasattr(f, "stats")]
         hits, misses = (
             sum(sum(getattr(s, name).values()) for s in stats)
             for name in ("cache_hits", "cache_misses")

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sklearn_mirt.diagnostics.item_fit import global_fit
-from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
-from sklearn_mirt.solvers.quadrature.model import ExactModel
+from sklearn_mirt.diagnostics.global_fit import global_fit
+from sklearn_mirt.solvers.quadrature.fit import fit_quadrature
+from sklearn_mirt.solvers.quadrature.model import ExactModel, ExactSettings
 from sklearn_mirt.solvers.quadrature.respondent_scores import score_respondents
 
 FOLDER = os.environ.get("SKLEARN_MIRT_DATA")

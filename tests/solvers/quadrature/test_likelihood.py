@@ -14,8 +14,9 @@ from sklearn_mirt.models.item_models import (
 from sklearn_mirt.solvers.kernels.arrays import ArrayKernels
 from sklearn_mirt.solvers.kernels.quadrature import exp_rows
 from sklearn_mirt.solvers.quadrature.ability_distribution import LatentNormal
-from sklearn_mirt.solvers.quadrature.fit import ExactSettings, fit_quadrature
+from sklearn_mirt.solvers.quadrature.fit import fit_quadrature
 from sklearn_mirt.solvers.quadrature.fixed_nodes import FixedNodeLikelihood
+from sklearn_mirt.solvers.quadrature.model import ExactSettings
 from sklearn_mirt.solvers.quadrature.nodes import gauss_hermite_nodes, grid_nodes
 from sklearn_mirt.solvers.quadrature.patterns import collapse_patterns
 from sklearn_mirt.solvers.quadrature.respondent_nodes import AdaptiveLikelihood
@@ -42,7 +43,7 @@ def mixed_problem(missing, models=None, categories=None, n=60, seed=0):
     free[0][0, 1] = False
     priors = [np.stack([np.zeros(b.shape), np.full(b.shape, 0.3)]) for b in blocks]
     spec = build_specification(
-        blocks, starts, free, LatentNormal(2, True, True), priors
+        blocks, zip(starts, free, priors, strict=True), LatentNormal(2, True, True)
     )
     table = collapse_patterns(responses, rng.integers(1, 3, n) * 1.0, blocks)
     return table, spec, spec.contract(spec.template) + 0.1
@@ -134,10 +135,14 @@ def test_log_likelihood_by_brute_force():
     blocks = make_blocks([TwoPL()] * 4, [2] * 4, 1)
     spec = build_specification(
         blocks,
-        [np.column_stack([slopes, intercepts])],
-        [np.ones((4, 2), dtype=bool)],
+        [
+            (
+                np.column_stack([slopes, intercepts]),
+                np.ones((4, 2), dtype=bool),
+                np.zeros((2, 4, 2)),
+            )
+        ],
         LatentNormal(1),
-        [np.zeros((2, 4, 2))],
     )
     nodes, base = grid_nodes(1, 61)
     table = collapse_patterns(responses, np.ones(30), blocks)
@@ -162,10 +167,14 @@ def test_a_product_of_over_a_thousand_answers_does_not_overflow():
     blocks = make_blocks([TwoPL()] * n_items, [2] * n_items, 1)
     spec = build_specification(
         blocks,
-        [np.column_stack([np.zeros(n_items), intercepts])],
-        [np.ones((n_items, 2), dtype=bool)],
+        [
+            (
+                np.column_stack([np.zeros(n_items), intercepts]),
+                np.ones((n_items, 2), dtype=bool),
+                np.zeros((2, n_items, 2)),
+            )
+        ],
         LatentNormal(1),
-        [np.zeros((2, n_items, 2))],
     )
     table = collapse_patterns(responses, np.ones(3), blocks)
     likelihood = AdaptiveLikelihood(table, spec, *gauss_hermite_nodes(1, 7))
@@ -191,10 +200,14 @@ def test_repeats_count_as_answers():
     blocks = make_blocks([TwoPL()] * 2, [2] * 2, 1)
     spec = build_specification(
         blocks,
-        [np.array([[1.0, 0.2], [0.7, -0.5]])],
-        [np.ones((2, 2), dtype=bool)],
+        [
+            (
+                np.array([[1.0, 0.2], [0.7, -0.5]]),
+                np.ones((2, 2), dtype=bool),
+                np.zeros((2, 2, 2)),
+            )
+        ],
         LatentNormal(1),
-        [np.zeros((2, 2, 2))],
     )
     nodes = grid_nodes(1, 61)
     free = spec.contract(spec.template)

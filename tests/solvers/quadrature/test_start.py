@@ -5,7 +5,7 @@ import pytest
 
 from sklearn_mirt import fit_quadrature
 from sklearn_mirt.datasets import make_responses
-from sklearn_mirt.solvers.quadrature.fit import ExactSettings
+from sklearn_mirt.solvers.quadrature.model import ExactSettings
 from sklearn_mirt.solvers.quadrature.start import choose_anchors
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -10,25 +10,22 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from shard_files import long_table, write_parts
 from sklearn.model_selection import GridSearchCV
-from test_shards import long_table, write_parts
 
 from sklearn_mirt import (
     MIRTClassifier,
     MIRTTransformer,
-    ResponseData,
     ShardedResponses,
     bootstrap,
 )
-from sklearn_mirt.data import cells
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.models.item_design import make_design
-from sklearn_mirt.solvers.kernels.cpu import CpuKernels
-from sklearn_mirt.solvers.runners.threads import RUNS, LocalRunner
-from sklearn_mirt.solvers.variational import by_respondents as sharded
+from sklearn_mirt.solvers.kernels.respondent_blocks import sweep_respondents
+from sklearn_mirt.solvers.runners.threads import LocalRunner
 from sklearn_mirt.solvers.variational import checkpoint
-from sklearn_mirt.solvers.variational.items_on_cluster import ItemShardSolver
-from sklearn_mirt.solvers.variational.solver import VariationalSolver
+from sklearn_mirt.solvers.variational.by_respondents import RespondentFit
+from sklearn_mirt.solvers.variational.shards import ShardedSolver
 from sklearn_mirt.solvers.variational.start import RASCH_PASSES
 
 DaskRunner = pytest.importorskip("sklearn_mirt.solvers.runners.dask_cluster").DaskRunner
@@ -139,7 +136,7 @@ def test_what_travels_does_not_grow_with_respondents(client, tmp_path):
         source = write_parts(table, tmp_path / f"parts{n}")
         data = ShardedResponses.from_parquet(source, tmp_path / f"s{n}", n_shards=16)
         runner = DaskRunner(client)
-        solver = sharded.ShardedSolver(runner, 2, 0.0, "float64")
+        solver = ShardedSolver(runner, 2, 0.0, "float64")
         solver.solve(data, 2, _design(data))
         moved.append((runner.bytes_sent, runner.bytes_received))
     assert moved[0] == moved[1]
@@ -163,7 +160,7 @@ def _design(data):
 def test_workers_killed_in_the_third_pass_change_no_byte(
     n_killed, folder, streamed, tmp_path, monkeypatch
 ):
-    original, passes = sharded.ShardedFit._sweep, []
+    original, passes = RespondentFit._sweep, []
     late = 3 + RASCH_PASSES  # those of the start come first
 
     def deadly(function):
@@ -176,11 +173,13 @@ def test_workers_killed_in_the_third_pass_change_no_byte(
 
         return run
 
-    def sweep(self, function):
-        passes.append(function)
-        return original(self, deadly(function) if len(passes) == late else function)
+    def sweep(self, function, *args):
+        if function is sweep_respondents:
+            passes.append(function)
+            function = deadly(function) if len(passes) == late else function
+        return original(self, function, *args)
 
-    monkeypatch.setattr(sharded.ShardedFit, "_sweep", sweep)
+    monkeypatch.setattr(RespondentFit, "_sweep", sweep)
     with _cluster() as cluster, distributed.Client(cluster):
         assert contents(_fit(folder)) == streamed
     assert len(list(tmp_path.iterdir())) == n_killed
@@ -190,7 +189,7 @@ def test_a_client_that_was_lost_goes_on_from_the_checkpoint(
     folder, streamed, cluster, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
-    original, seen = sharded.ShardedFit._pass, []
+    original, seen = RespondentFit.pass_, []
 
     def lost(self, learn_prior):
         seen.append(1)
@@ -200,7 +199,7 @@ def test_a_client_that_was_lost_goes_on_from_the_checkpoint(
 
     saved = tmp_path / "saved"
     with monkeypatch.context() as patch, distributed.Client(cluster):
-        patch.setattr(sharded.ShardedFit, "_pass", lost)
+        patch.setattr(RespondentFit, "pass_", lost)
         with pytest.raises(ConnectionError):
             _fit(folder, checkpoint_dir=saved)
     with distributed.Client(cluster):
@@ -231,28 +230,6 @@ def test_a_dask_array_without_a_cluster():
     mirt = MIRTTransformer(**OPTIONS).fit(da.from_array(X, chunks=(50, 20)))
     whole = MIRTTransformer(**OPTIONS).fit(da.from_array(X, chunks=120))
     assert_allclose(mirt.lower_bounds_, whole.lower_bounds_, rtol=1e-6)
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_items_in_shards_give_the_bytes_of_one_process(
-    client, monkeypatch, dtype, kind
-):
-    X = make_responses(30, 300, 2, missing=0.3, n_groups=2, random_state=0).responses
-    monkeypatch.setattr(cells, "SPARSE_BELOW", 0 if kind == "dense" else 2)
-    i, j = np.nonzero(~np.isnan(X))
-    data = ResponseData.from_long(i, j, X[i, j])
-    assert data.is_sparse == (kind == "sparse")
-    monkeypatch.setattr(CpuKernels, "block_cells", 300)  # several blocks
-    settings = (3, 0.0, dtype)
-    design = make_design(data.items, np.arange(300) % 2, None, False)
-    alone = VariationalSolver(*settings).solve(data, 2, design)
-    runner = DaskRunner(client, RUNS)
-    over = ItemShardSolver(runner, *settings).solve(data, 2, design)
-    assert over.trace.tobytes() == alone.trace.tobytes()
-    for a, b in zip(vars(over.items).values(), vars(alone.items).values(), strict=True):
-        assert_array_equal(a, b)
-    assert_array_equal(over.abilities.mean, alone.abilities.mean)
 
 
 def test_a_dask_array_of_many_items(client):

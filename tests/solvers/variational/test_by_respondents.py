@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from test_variational import as_dense, as_sparse, design_of, solve
+from variational_problems import as_dense, as_sparse, design_of, solve
 
 from sklearn_mirt import MIRTTransformer
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.solvers.kernels.cpu import CpuKernels
 from sklearn_mirt.solvers.variational import solver as variational
-from sklearn_mirt.solvers.variational import tall
+from sklearn_mirt.solvers.variational.by_respondents import TableFit
 
 N, J, D = 400, 40, 2
 CASES = {
@@ -104,13 +104,13 @@ def test_it_starts_from_an_earlier_result(monkeypatch):
 
 def test_it_is_taken_for_large_tall_tables(monkeypatch):
     taken = []
-    original = tall.TallFit.__init__
+    original = TableFit.__init__
 
-    def init(self, *args):
-        taken.append(args[0].n_respondents)
-        original(self, *args)
+    def init(self, problem):
+        taken.append(problem.data.n_respondents)
+        original(self, problem)
 
-    monkeypatch.setattr(tall.TallFit, "__init__", init)
+    monkeypatch.setattr(TableFit, "__init__", init)
     sim = make_responses(2001, 500, 1, random_state=0)
     for X in (sim.responses, sim.responses.T, sim.responses[:1999]):
         MIRTTransformer(1, max_iter=2, tol=1.0).fit(X)

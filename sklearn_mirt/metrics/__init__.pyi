@@ -1,0 +1,25 @@
+# Public names of sklearn_mirt.metrics.
+from .functions import cell_auc as cell_auc
+from .functions import cell_brier as cell_brier
+from .functions import cell_log_loss as cell_log_loss
+from .functions import cell_mae as cell_mae
+from .functions import mean_score_kendall as mean_score_kendall
+from .functions import mean_score_spearman as mean_score_spearman
+from .functions import prediction_report as prediction_report
+from .functions import rounded_accuracy as rounded_accuracy
+from .scorers import CellScorer as CellScorer
+from .scorers import HiddenCellScorer as HiddenCellScorer
+from .scorers import accuracy_scorer as accuracy_scorer
+from .scorers import auc_scorer as auc_scorer
+from .scorers import get_scorer as get_scorer
+from .scorers import get_scorer_names as get_scorer_names
+from .scorers import kendall_scorer as kendall_scorer
+from .scorers import neg_brier_scorer as neg_brier_scorer
+from .scorers import neg_log_loss_scorer as neg_log_loss_scorer
+from .scorers import neg_mae_scorer as neg_mae_scorer
+from .scorers import spearman_scorer as spearman_scorer
+from .splitters import CellKFold as CellKFold
+from .splitters import GroupedItemKFold as GroupedItemKFold
+from .splitters import ItemKFold as ItemKFold
+from .splitters import LeaveItemGroupOut as LeaveItemGroupOut
+from .splitters import RespondentKFold as RespondentKFold
