@@ -306,8 +306,8 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
             low, high = (0, int(quota)) if isinstance(quota, Integral) else quota
             if not 0 <= low <= high or low > size[g]:
                 raise ValueError(
-                    f"The quota of group {name_some([label])} must be (smallest, largest) "
-                    "with 0 <= smallest <= largest and smallest <= its "
+                    f"The quota of group {name_some([label])} must be (smallest, "
+                    "largest) with 0 <= smallest <= largest and smallest <= its "
                     f"{size[g]} items; got {quota!r}."
                 )
             lowest[g], highest[g] = low, high
