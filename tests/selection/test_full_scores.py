@@ -534,6 +534,7 @@ def test_recommended_size(curve):
         selection_curve(np.eye(4), scorers=("best",))
 
 
+@pytest.mark.slow
 def test_curve_on_real_models(real_data):
     folder = real_data("bfcl_v1")
     scores = pd.read_csv(folder / "responses.csv.gz", index_col=0)

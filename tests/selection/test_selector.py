@@ -526,12 +526,15 @@ def test_missing_answers_are_welcome(data):
     holes = X.copy()
     holes[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
     for strategy in STRATEGIES.values():
-        assert len(ranking(holes, groups, strategy=strategy)) == 12
+        chosen = ranking(holes, groups, strategy=strategy)
+        assert len(set(chosen.tolist())) == len(chosen) == 12
 
 
 def test_few_respondents_use_typical_scales(data):
     X, groups = data
-    assert len(ranking(X[:5], groups)) == 12
+    chosen = ranking(X[:5], groups)
+    assert len(set(chosen.tolist())) == 12
+    assert chosen.tolist() == ranking(X[:5][::-1], groups).tolist()
 
 
 def test_read_only_and_other_types(data, base):
