@@ -1,9 +1,11 @@
 """Docstrings of all public names, by numpydoc's own rules."""
 
+import doctest
 import importlib
 import inspect
 
 import pytest
+from source_files import MODULES as SOURCES
 
 import sklearn_mirt
 
@@ -76,3 +78,17 @@ def test_a_public_docstring_keeps_the_rules_of_numpydoc(name):
 def test_the_rules_are_applied():
     assert len(public_names()) > 100
     assert dict(validate.validate("textwrap.dedent")["errors"])
+
+
+def modules_with_examples():
+    """Names of the modules whose docstrings hold examples."""
+    named = {f"sklearn_mirt.{name}": path for name, path in SOURCES.items()}
+    named["sklearn_mirt"] = named.pop("sklearn_mirt.__init__")
+    return [n for n, path in named.items() if ">>> " in path.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("name", modules_with_examples())
+def test_the_examples_of_docstrings_run(name):
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.failed == 0
+    assert found.attempted > 0

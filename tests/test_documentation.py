@@ -38,6 +38,7 @@ def blocks(page):
     return BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.stem)
 def test_code_of_the_documentation_runs(page, tmp_path, monkeypatch):

@@ -183,6 +183,7 @@ def test_what_nobody_answered_changes_nothing_else(X, item):
     assert_allclose(two.intercepts_[:m], one.intercepts_, atol=1e-8)
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(1, 3))
 def test_two_runs_and_two_threads_give_the_same_bytes(X, n_dims):
     runs = [fit(X, n_dims, n_jobs=n) for n in (1, 1, 2)]

@@ -41,7 +41,7 @@ def to_difficulties(items: ItemParameters) -> np.ndarray:
     Returns
     -------
     difficulties : ndarray of shape (n_items, n_dims)
-        b_j = -d_j a_j / |a_j|^2, in prior standard deviations of ability.
+        ``b_j = -d_j a_j / |a_j|^2``, in prior standard deviations of ability.
 
     Raises
     ------

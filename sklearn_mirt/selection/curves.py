@@ -64,8 +64,9 @@ def selection_curve(
 
     Parameters
     ----------
-    X : array-like of shape (n_respondents, n_items)
-        Scores in [0, 1], NaN where there is no answer.
+    X : array-like, sparse matrix or ResponseData of (n_respondents, n_items)
+        Scores in [0, 1], NaN where there is no answer; of a sparse matrix, stored =
+        observed.
     item_groups : mapping, Series or array-like, default=None
         Group of every item, as in ``InformativeItemSelector``.
     budgets : sequence of int or float

@@ -55,8 +55,9 @@ class _Scorer(VersionedPickleMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_respondents, n_items)
-            Scores in [0, 1], NaN where there is no answer.
+        X : array-like, sparse matrix or ResponseData of (n_respondents, n_items)
+            Scores in [0, 1], NaN where there is no answer; of a sparse matrix, stored =
+            observed.
         y : None
             Ignored.
 
@@ -93,9 +94,9 @@ class _Scorer(VersionedPickleMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_respondents, n_items)
-            Answers; NaN where an item was not asked. A data frame may hold some of the
-            training columns only.
+        X : array-like, sparse matrix or ResponseData of (n_respondents, n_items)
+            Answers; NaN where an item was not asked. A table with names may hold some
+            of the training columns only.
         return_std : bool, default=False
 
         Returns

@@ -62,7 +62,7 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
     random_share : float, default=0.0
         Share of the items after ``include``, evenly spread over the ranking, that is
         drawn at random: a part to audit with and to rotate.
-    costs : mapping or array-like of shape (n_items,), default=None
+    costs : mapping, Series or array-like of shape (n_items,), default=None
         Cost of every item (tokens, seconds), positive. Strategies with an additive
         criterion divide the gain by it.
     max_cost : float, default=None
@@ -142,8 +142,9 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
 
         Parameters
         ----------
-        X : array-like of shape (n_respondents, n_items)
-            Scores of the training respondents in [0, 1], NaN where there is none.
+        X : array-like, sparse matrix or ResponseData of (n_respondents, n_items)
+            Scores of the training respondents in [0, 1], NaN where there is none; of a
+            sparse matrix, stored = observed.
         y : None
             Ignored.
 
@@ -306,7 +307,7 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
             low, high = (0, int(quota)) if isinstance(quota, Integral) else quota
             if not 0 <= low <= high or low > size[g]:
                 raise ValueError(
-                    f"The quota of group {label!r} must be (smallest, largest) "
+                    f"The quota of group {some([label])} must be (smallest, largest) "
                     "with 0 <= smallest <= largest and smallest <= its "
                     f"{size[g]} items; got {quota!r}."
                 )

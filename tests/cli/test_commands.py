@@ -311,6 +311,7 @@ def test_crossval_resumed_gives_the_same_table_as_uninterrupted(files, monkeypat
         assert Path("cut", name).read_bytes() == Path("whole", name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_signal_in_the_middle_loses_nothing(files):
     """The same with a process of its own and the key that a user presses."""
     command = [sys.executable, "-m", "sklearn_mirt", *map(str, CHEAP)]
@@ -352,6 +353,7 @@ def test_resume_refuses_other_data_or_settings(files):
 # ---- select, score, compare
 
 
+@pytest.mark.slow
 def test_select_then_score_a_new_model(files):
     new = files.iloc[:2]
     files.iloc[2:].to_csv("train.csv")

@@ -303,6 +303,7 @@ def audit_is_there():
     pytest.importorskip("sklearn_mirt.audit.audit")
 
 
+@pytest.mark.slow
 def test_demo_recovers_the_truth_of_the_suite(audit_is_there):
     result = run("demo", "--out", "out")
     assert result.exit_code == 0, result.output

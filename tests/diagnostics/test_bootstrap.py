@@ -154,6 +154,7 @@ def test_other_data_are_refused(fitted):
         bootstrap(model, data.responses, resample="cells")
 
 
+@pytest.mark.slow
 def test_fits_by_quadrature_can_be_resampled():
     data = make_responses(250, 12, 1, random_state=0)
     model = MIRTTransformer(1).fit(data.responses)

@@ -272,6 +272,7 @@ def test_an_unknown_item_has_the_prior_of_its_group(data, long):
         assert_allclose(p[0], 1 / (1 + np.exp(-m / np.sqrt(1 + np.pi * v / 8))))
 
 
+@pytest.mark.slow
 def test_an_unknown_item_keeps_the_guessing_floor_that_is_known_of_it(data, long):
     X, y = long
     who = X.iloc[0, 0]
@@ -353,11 +354,16 @@ def test_cross_val_predict_fills_every_cell(long):
 def test_other_tools_of_scikit_learn_take_it(long):
     X, y = long
     pipe = Pipeline([("pass", "passthrough"), ("mirt", MIRTClassifier(tol=1e-4))])
-    assert pipe.fit(X, y).predict(X).shape == y.shape
+    plain = MIRTClassifier(tol=1e-4).fit(X, y)
+    assert_array_equal(pipe.fit(X, y).predict(X), plain.predict(X))
     calibrated = CalibratedClassifierCV(MIRTClassifier(tol=1e-4), cv=2, ensemble=False)
-    assert calibrated.fit(X.to_numpy(object), y).predict_proba(
-        X.to_numpy(object)
-    ).shape == (len(y), 2)
+    pairs = X.to_numpy(object)
+    right = calibrated.fit(pairs, y).predict_proba(pairs)[:, 1]
+    # one monotone map of the probabilities of a fit: their order is kept
+    order = np.argsort(
+        calibrated.calibrated_classifiers_[0].estimator.predict_proba(pairs)[:, 1]
+    )
+    assert (np.diff(right[order]) >= -1e-12).all()
 
 
 def test_clone_pickle_and_copy_predict_the_same(long, fitted):

@@ -45,6 +45,7 @@ def test_a_perfectly_ordered_table_needs_no_second_try():
         assert finite(MIRTTransformer(2).fit(X))
 
 
+@pytest.mark.slow
 def test_ability_is_a_number_however_long_the_test():
     """The exponential of the log-likelihood of a long test underflows."""
     X = np.tile([[1.0, 0.0]], (2, 2500))

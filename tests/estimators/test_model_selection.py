@@ -142,7 +142,7 @@ def test_a_grid_search_reaches_every_setting(answers):
     search = GridSearchCV(
         MIRTClassifier(), grid, cv=KFold(2, shuffle=True), error_score="raise"
     ).fit(X, y)
-    assert len(search.cv_results_["params"]) == 4
+    assert len(set(search.cv_results_["mean_test_score"])) == 4  # each has an effect
     wide = GridSearchCV(MIRTTransformer(tol=1e-2), {"n_dims": [1, 2]}, cv=2)
     assert wide.fit(answers).best_estimator_.slopes_.shape[0] == 60
 

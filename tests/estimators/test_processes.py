@@ -28,6 +28,7 @@ def table():
     return make_responses(30, 60, 2, random_state=0).responses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_fits_run_side_by_side(table, backend):
     """Threads within threads or processes neither abort nor hang."""
@@ -71,6 +72,7 @@ class Killed(MIRTTransformer):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
 def test_killed_workers_of_a_grid_search_are_a_clear_error():
     X = make_responses(8, 6, 1, random_state=0).responses

@@ -8,10 +8,10 @@ a table into what they take, row by row and without memory; all else is the esti
 import inspect
 from collections import Counter
 
+import adapted_scorers
 import numpy as np
 import pytest
 import sklearn
-import test_selection_checks
 from scipy.special import expit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -189,7 +189,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_every_public_estimator_is_checked():
     public = {getattr(sklearn_mirt, name) for name in sklearn_mirt.__all__}
     estimators = {c for c in public if inspect.isclass(c) and hasattr(c, "fit")}
-    adapted = [*ADAPTED, *test_selection_checks.ADAPTED]
+    adapted = [*ADAPTED, *adapted_scorers.ADAPTED]
     assert len(estimators) > 10
     assert estimators <= {c for e in adapted for c in type(e).__mro__}
 

@@ -229,7 +229,12 @@ def test_columns_in_another_order_or_of_other_items_are_refused(X, fitted):
 
 def test_resampled_rows_are_welcome(X):
     sample = X.sample(60, replace=True, random_state=0)
-    assert MIRTTransformer().fit(sample).abilities_.shape == (60, 2)
+    mirt = MIRTTransformer().fit(sample)
+    assert mirt.abilities_.shape == (60, 2)
+    rows = sample.index.to_numpy()
+    for label in set(rows):  # equal rows have equal abilities
+        same = mirt.abilities_[rows == label]
+        assert_allclose(same, np.broadcast_to(same[0], same.shape), atol=1e-10)
 
 
 def test_fit_leaves_table_and_parameters_as_they_were(data, X):

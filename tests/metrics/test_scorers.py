@@ -250,7 +250,10 @@ class TestHiddenCellScorer:
     @pytest.mark.parametrize("metric", metrics.get_scorer_names())
     def test_every_metric(self, wide, metric):
         model = ColumnMeans().fit(wide)
-        assert np.isfinite(metrics.HiddenCellScorer(metric)(model, wide))
+        score = metrics.HiddenCellScorer(metric)(model, wide)
+        assert np.isfinite(score)
+        assert score == metrics.HiddenCellScorer(metric)(model, wide)
+        assert (score <= 0) == metric.startswith("neg_")
 
     @pytest.mark.parametrize("n_jobs", [1, 2])
     def test_in_grid_search(self, wide, n_jobs):

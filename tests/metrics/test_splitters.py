@@ -92,7 +92,11 @@ class TestSplitters:
         X = pd.DataFrame(
             {"model": ["a", 1, "b", 2] * 2, "item": [1, 1, 1, 1, 2, 2, 2, 2]}
         )
-        assert len(list(metrics.RespondentKFold(4).split(X))) == 4
+        held = [
+            X["model"].iloc[test] for _, test in metrics.RespondentKFold(4).split(X)
+        ]
+        assert [len(set(models)) for models in held] == [1, 1, 1, 1]
+        assert {models.iloc[0] for models in held} == {"a", 1, "b", 2}
 
     @pytest.mark.parametrize("splitter", [splitter for splitter, _ in WHOLE_SPLITTERS])
     def test_in_cross_validate(self, splitter, cells):

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bank.json", "bank.parquet"])
 def test_a_full_disk_leaves_the_old_item_bank_whole(tmp_path, name):
     path = tmp_path / name
@@ -87,6 +88,7 @@ def test_a_file_that_cannot_be_made_is_an_error_of_the_system(tmp_path):
         save_item_bank(a_bank(1), tmp_path / "none" / "bank.json")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
 def test_killed_while_writing_an_item_bank_leaves_the_old_file_whole(tmp_path):
     path = tmp_path / "bank.json"

@@ -314,7 +314,7 @@ def test_wrong_input_is_named(data, on_data, scorer):
     fitted = on_data(scorer)
     with pytest.raises(ValueError, match="features"):
         fitted.predict(test[:, :7])
-    with pytest.raises(ValueError, match="row 0 has 7"):
+    with pytest.raises(ValueError, match="respondent 0, item 0 is 7"):
         fitted.predict(np.full((1, 60), 7.0))
     with pytest.raises(ValueError, match="60"):
         fitted.expected_error([60])
@@ -478,9 +478,9 @@ def test_families_stay_on_one_side():
     seen = []
 
     class Spy(RawMeanScorer):
-        def _learn(self, bank, problem=None):
-            seen.append(len(bank.responses))
-            return super()._learn(bank, problem)
+        def fit_training(self, training, problem=None):
+            seen.append(len(training.responses))
+            return super().fit_training(training, problem)
 
     selection_curve(
         X,
@@ -534,6 +534,7 @@ def test_recommended_size(curve):
         selection_curve(np.eye(4), scorers=("best",))
 
 
+@pytest.mark.slow
 def test_curve_on_real_models(real_data):
     folder = real_data("bfcl_v1")
     scores = pd.read_csv(folder / "responses.csv.gz", index_col=0)

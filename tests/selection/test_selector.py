@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import coo_array
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
+from sklearn_mirt import RawMeanScorer, ResponseData
 from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.selection import (
     AnchorStrategy,
@@ -21,8 +23,9 @@ from sklearn_mirt.selection import (
     RandomStrategy,
     StratifiedStrategy,
 )
-from sklearn_mirt.selection.error_calibration import _useful_length
-from sklearn_mirt.selection.problem import Constraints, SelectionProblem, greedy_ranking
+from sklearn_mirt.selection.error_calibration import _useful_length, calibration_of
+from sklearn_mirt.selection.problem import SelectionProblem, TrainingModels
+from sklearn_mirt.selection.ranking import Constraints, greedy_ranking
 from sklearn_mirt.selection.surrogate import LinearSurrogate
 from sklearn_mirt.selection.training_answers import score_targets
 
@@ -51,6 +54,13 @@ def simulate(n=24, n_groups=3, per_group=16, seed=0):
     return (rng.random(eta.shape) < expit(eta)) * 1.0, np.array(list("abc"))[groups]
 
 
+def problem_of(X, labels, *, n_items, n_dims=1):
+    """A problem with all scores of equal weight."""
+    targets = score_targets(labels, labels.max() + 1)
+    models = TrainingModels(X, labels, n_dims=n_dims)
+    return SelectionProblem(models, targets, np.ones(targets.shape[1]), n_items=n_items)
+
+
 @pytest.fixture(scope="module")
 def data():
     return simulate()
@@ -77,8 +87,9 @@ def test_kriging_takes_the_best_item_of_the_full_covariance():
         np.full(12, 0.5), rng.normal(size=(12, 5)), rng.uniform(0.1, 1, 12)
     )
     targets, weights = score_targets(groups, 2), np.array([0.9, 0.05, 0.05])
-    problem = SelectionProblem(np.zeros((1, 12)), groups, targets, weights, n_items=6)
-    problem.__dict__["surrogate"] = surrogate
+    models = TrainingModels(np.zeros((1, 12)), groups)
+    models.surrogate = surrogate
+    problem = SelectionProblem(models, targets, weights, n_items=6)
     got = greedy_ranking(problem, KrigingStrategy(), Constraints.none(12, 2))
     c = surrogate.loadings @ surrogate.loadings.T + np.diag(surrogate.noise)
     importance = weights / np.diag(targets.T @ c @ targets)
@@ -100,12 +111,10 @@ def test_kriging_takes_the_best_item_of_the_full_covariance():
 def test_d_optimal_design_takes_the_best_determinant(data):
     X, groups = data
     labels = np.unique(groups, return_inverse=True)[1]
-    problem = SelectionProblem(
-        X, labels, score_targets(labels, 3), np.ones(4), n_items=5, n_dims=2
-    )
+    problem = problem_of(X, labels, n_items=5, n_dims=2)
     strategy = InformationStrategy("D", n_points=4)
     got = greedy_ranking(problem, strategy, Constraints.none(48, 3))
-    model, state = problem.plain_model, strategy.begin(problem)
+    model, state = problem.models.plain_model, strategy.begin(problem)
     want = []
     for _ in range(5):
         value = np.full(48, -np.inf)
@@ -123,9 +132,7 @@ def test_d_optimal_design_takes_the_best_determinant(data):
 def test_c_and_a_optimal_running_sums_equal_fresh_ones(data):
     X, groups = data
     labels = np.unique(groups, return_inverse=True)[1]
-    problem = SelectionProblem(
-        X, labels, score_targets(labels, 3), np.ones(4), n_items=5, n_dims=1
-    )
+    problem = problem_of(X, labels, n_items=5, n_dims=1)
     for criterion in ("c", "A"):
         state = InformationStrategy(criterion, n_points=3).begin(problem)
         slopes, start = state.slopes.toarray(), state.cross.copy()
@@ -148,12 +155,14 @@ def test_c_and_a_optimal_running_sums_equal_fresh_ones(data):
 def test_long_kriging_lists_go_on_with_stratified_items(data):
     X, groups = data
     labels = np.unique(groups, return_inverse=True)[1]
-    targets, free = score_targets(labels, 3), Constraints.none(48, 3)
-    problem = SelectionProblem(X, labels, targets, np.ones(4), n_items=20, n_dims=1)
-    problem.__dict__["calibration"] = replace(problem.calibration, useful_length=7)
+    free = Constraints.none(48, 3)
+    problem = problem_of(X, labels, n_items=20)
+    short = replace(calibration_of(problem), useful_length=7)
+    problem.derived["calibration"] = short
     pure = greedy_ranking(problem, KrigingStrategy(fill=False), free)
     mixed = greedy_ranking(problem, KrigingStrategy(), free)
-    order = greedy_ranking(replace(problem, n_items=48), StratifiedStrategy(), free)
+    all_items = problem_of(X, labels, n_items=48)
+    order = greedy_ranking(all_items, StratifiedStrategy(), free)
     rest = order[~np.isin(order, pure[:7])]
     assert mixed.tolist() == [*pure[:7], *rest[:13]]
 
@@ -180,13 +189,11 @@ def test_stratified_prefixes_are_proportional():
 def test_discrimination_takes_the_same_share_of_every_bin(data):
     X, groups = data
     labels = np.unique(groups, return_inverse=True)[1]
-    problem = SelectionProblem(
-        X, labels, score_targets(labels, 3), np.ones(4), n_items=16, n_dims=1
-    )
+    problem = problem_of(X, labels, n_items=16, n_dims=1)
     order = greedy_ranking(
         problem, DiscriminationStrategy(n_bins=8), Constraints.none(48, 3)
     )
-    model = problem.plain_model
+    model = problem.models.plain_model
     size = np.abs(model.slopes[:, 0])
     bins = np.array_split(np.argsort(-model.intercepts / size, kind="stable"), 8)
     best = {int(j) for b in bins for j in b[np.argsort(-size[b])][:2]}
@@ -396,8 +403,8 @@ def test_a_strategy_of_your_own(data):
             {"costs": np.ones(48), "max_cost": 2.0, "quotas": {"b": (3, 9)}},
             "max_cost=2 is too small for the smallest quota of group.*'b'",
         ),
-        ({"item_groups": ["a", "b"]}, "one label for each of 48"),
-        ({"item_groups": {0: "a"}}, "no group for 47 item"),
+        ({"item_groups": ["a", "b"]}, "2 values for 48 items"),
+        ({"item_groups": {0: "a"}}, "no value for item 1; it has 1 values"),
     ],
 )
 def test_bad_settings_are_named(data, options, message):
@@ -407,10 +414,62 @@ def test_bad_settings_are_named(data, options, message):
         InformativeItemSelector(**options).fit(X)
 
 
+@pytest.mark.parametrize("estimator", [InformativeItemSelector(2), RawMeanScorer()])
+def test_a_repeated_id_or_a_missing_label_was_taken_for_a_group(estimator):
+    X = pd.DataFrame(np.eye(3), columns=["q1", "q2", "q3"])
+    repeated = pd.Series(["a", "b", "a", "b"], index=["q1", "q2", "q3", "q2"])
+    with pytest.raises(ValueError, match="more than one value for item 'q2'"):
+        clone(estimator).set_params(item_groups=repeated).fit(X)
+    unlabelled = pd.Series(["a", np.nan, "b"], index=X.columns)
+    with pytest.raises(ValueError, match="has no group for item 'q2'"):
+        clone(estimator).set_params(item_groups=unlabelled).fit(X)
+
+
+def test_costs_in_a_series_were_taken_by_position(data):
+    X, groups = data
+    frame = pd.DataFrame(X, columns=[f"q{k}" for k in range(48)])
+    costs = pd.Series(np.arange(1.0, 49.0), index=frame.columns)
+    options = {"n": None, "max_cost": 100.0}
+    want = ranking(frame, groups, costs=costs, **options)
+    got = ranking(frame, groups, costs=costs[::-1], **options)
+    assert got.tolist() == want.tolist()
+
+
+def test_sparse_tables_and_response_data_are_those_of_the_dense_table(data):
+    X, groups = data
+    holes = X.copy()
+    holes[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    i, j = np.nonzero(~np.isnan(holes))
+    stored = coo_array((holes[i, j], (i, j)), shape=X.shape)  # zeros stay stored
+    names = [f"q{k}" for k in range(48)]
+    data = ResponseData.from_wide(holes, items=names)
+    want = ranking(holes, groups).tolist()
+    assert ranking(stored.tocsr(), groups).tolist() == want
+    assert ranking(data, groups).tolist() == want
+    scorer = RawMeanScorer(item_groups=groups)
+    scores = scorer.fit(holes).predict(holes)
+    np.testing.assert_array_equal(scorer.fit(stored).predict(stored), scores)
+    # joined by name: a part of the items, in another order
+    some = data.take(items=np.array([30, 2, 7]))
+    shown = np.where(np.isin(np.arange(48), [30, 2, 7]), holes, np.nan)
+    answered = ~np.isnan(shown).all(axis=1)
+    got = scorer.fit(data).predict(some.take(respondents=answered))
+    np.testing.assert_array_equal(got, scorer.predict(shown[answered]))
+
+
+def test_items_with_numbers_for_names_are_joined_by_name(data):
+    X, groups = data
+    frame = pd.DataFrame(X, columns=np.arange(48)[::-1])
+    scorer = RawMeanScorer(item_groups=groups).fit(frame)
+    np.testing.assert_array_equal(scorer.items_, frame.columns)
+    want = scorer.predict(frame)
+    np.testing.assert_array_equal(scorer.predict(frame[range(48)]), want)
+
+
 def test_scores_out_of_range_are_named(data):
     X = data[0].copy()
     X[4, 7] = 2.0
-    with pytest.raises(ValueError, match="row 4 has 2 for item 7"):
+    with pytest.raises(ValueError, match="respondent 4, item 7 is 2; scores must lie"):
         InformativeItemSelector(5).fit(X)
     with pytest.raises(ValueError, match="nothing to learn"):
         InformativeItemSelector(1).fit(np.full((3, 4), np.nan))
@@ -467,12 +526,15 @@ def test_missing_answers_are_welcome(data):
     holes = X.copy()
     holes[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
     for strategy in STRATEGIES.values():
-        assert len(ranking(holes, groups, strategy=strategy)) == 12
+        chosen = ranking(holes, groups, strategy=strategy)
+        assert len(set(chosen.tolist())) == len(chosen) == 12
 
 
 def test_few_respondents_use_typical_scales(data):
     X, groups = data
-    assert len(ranking(X[:5], groups)) == 12
+    chosen = ranking(X[:5], groups)
+    assert len(set(chosen.tolist())) == 12
+    assert chosen.tolist() == ranking(X[:5][::-1], groups).tolist()
 
 
 def test_read_only_and_other_types(data, base):

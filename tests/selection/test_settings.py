@@ -23,7 +23,7 @@ FRAME = pd.DataFrame(X, columns=list("abcdef"))
         ({"target_weights": np.zeros(6)}, "zero for every item"),
         ({"target_weights": {"overall": -1.0}}, "at least 0, and not all 0"),
         ({"target_weights": {"overall": 0.0}}, "at least 0, and not all 0"),
-        ({"costs": {"a": 1.0}, "max_cost": 1}, r"no cost for item\(s\) 'b', 'c'"),
+        ({"costs": {"a": 1.0}, "max_cost": 1}, "no value for item 'b'"),
         ({"costs": np.ones(6), "max_cost": 0}, "max_cost must be positive; got 0"),
         ({"strategy": DiscriminationStrategy(by="x")}, "by must be .* got 'x'"),
         ({"strategy": DiscriminationStrategy(per="x")}, "per must be .* got 'x'"),

@@ -16,7 +16,11 @@ from sklearn_mirt.models.item_design import ItemDesign
 from sklearn_mirt.solvers import base
 from sklearn_mirt.solvers.kernels.arrays import ArrayKernels
 from sklearn_mirt.solvers.kernels.cpu import CpuKernels
-from sklearn_mirt.solvers.kernels.item_blocks import ItemState, ItemTask
+from sklearn_mirt.solvers.kernels.item_blocks import (
+    DenseCellsOperator,
+    ItemState,
+    ItemTask,
+)
 from sklearn_mirt.solvers.runners.dask_cluster import DaskRunner
 from sklearn_mirt.solvers.runners.streaming import StateFile, StreamingRunner
 from sklearn_mirt.solvers.runners.threads import RUNS, LocalRunner, runs
@@ -164,8 +168,9 @@ MISSING = SCORES < 0
 
 def test_kernels_have_what_the_protocol_names(kernels):
     assert_keeps(kernels, base.Kernels)
-    block = DenseBlock(0, 2, np.zeros((2, 4), np.int8), None)
-    if kernels.fuses(type("Cells", (), {"dense": True, **vars(block)})()):
+    cells = DenseCellsOperator(DenseBlock(0, 2, np.zeros((2, 4)), None), kernels)
+    kernels.fuse_from = 0
+    if kernels.fuses(cells):
         assert kernels.plain_item_sums and kernels.plain_ability_sums
     assert kernels.block_cells > 0 and kernels.least_blocks > 0
 

@@ -5,6 +5,7 @@ that call each other stand in one file, or stale code would be run after an edit
 """
 
 import contextlib
+from typing import Any
 
 import numba
 
@@ -28,7 +29,7 @@ def _tolerate_full_disk(compiled):
     numba has no public hook for this. Where a later version has no such method to
     replace, and where NUMBA_DISABLE_JIT leaves no cache, the function stays as it is.
     """
-    cache = getattr(compiled, "_cache", None)
+    cache: Any = getattr(compiled, "_cache", None)
     save = getattr(cache, "save_overload", None)
     if callable(save):
         with contextlib.suppress(AttributeError):

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from sklearn_mirt.solvers.kernels.compiling import jit
+from sklearn_mirt.solvers.kernels.compiling import jit, jit_inside
 
 # exp(r) on |r| <= ln 2 / 2 by its Taylor polynomial: the remainder r^12 / 12! is below
 # 7e-15, and the rounding of Horner's scheme adds about as much
@@ -39,6 +39,21 @@ def exp_rows(work: np.ndarray):
     return peak, work.sum(1)
 
 
+@jit_inside
+def _exp_near_zero(r):
+    p = _C10 + r * _C11
+    p = _C9 + r * p
+    p = _C8 + r * p
+    p = _C7 + r * p
+    p = _C6 + r * p
+    p = _C5 + r * p
+    p = _C4 + r * p
+    p = _C3 + r * p
+    p = _C2 + r * p
+    p = 1.0 + r * p
+    return 1.0 + r * p
+
+
 @jit
 def _exp_rows(work, bits, peak, scratch, scratch_bits):
     n, m = work.shape
@@ -51,17 +66,7 @@ def _exp_rows(work, bits, peak, scratch, scratch_bits):
             scratch[j] = shifted
             k = shifted - _MAGIC
             r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-            p = _C10 + r * _C11
-            p = _C9 + r * p
-            p = _C8 + r * p
-            p = _C7 + r * p
-            p = _C6 + r * p
-            p = _C5 + r * p
-            p = _C4 + r * p
-            p = _C3 + r * p
-            p = _C2 + r * p
-            p = 1.0 + r * p
-            work[i, j] = 1.0 + r * p
+            work[i, j] = _exp_near_zero(r)
         # the whole number sits in the low bits: move it into the exponent
         for j in range(m):
             bits[i, j] += scratch_bits[j] << 52
@@ -126,17 +131,7 @@ def _exp_of_minus_abs(eta, out, out_bits, scratch, scratch_bits):
         scratch[r] = shifted
         k = shifted - _MAGIC
         s = (x - k * _LN2_HIGH) - k * _LN2_LOW
-        p = _C10 + s * _C11
-        p = _C9 + s * p
-        p = _C8 + s * p
-        p = _C7 + s * p
-        p = _C6 + s * p
-        p = _C5 + s * p
-        p = _C4 + s * p
-        p = _C3 + s * p
-        p = _C2 + s * p
-        p = 1.0 + s * p
-        out[r] = 1.0 + s * p
+        out[r] = _exp_near_zero(s)
     for r in range(len(eta)):
         out_bits[r] += scratch_bits[r] << 52
 

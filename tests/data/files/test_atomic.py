@@ -1,11 +1,11 @@
-"""Files that appear whole: their permissions."""
+"""Files and folders that appear whole or not at all."""
 
 import os
 import threading
 
 import pytest
 
-from sklearn_mirt.data.files.atomic import replacing
+from sklearn_mirt.data.files.atomic import filling, refuse_existing, replacing
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
@@ -32,3 +32,31 @@ def _write_some(folder, k):
     for n in range(25):
         with replacing(folder / f"{k}-{n}.txt", force=False) as scratch:
             scratch.write_text("x")
+
+
+def test_a_folder_is_filled_at_once_and_keeps_its_other_files(tmp_path):
+    folder = tmp_path / "new" / "out"
+    for text in ("one", "two"):
+        with filling(folder) as scratch:
+            (scratch / "a.txt").write_text(text)
+            assert scratch.parent == folder.parent
+        (folder / "mine.txt").touch()
+        assert (folder / "a.txt").read_text() == text
+    assert sorted(path.name for path in folder.iterdir()) == ["a.txt", "mine.txt"]
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+def test_a_folder_is_not_filled_by_half(tmp_path):
+    with pytest.raises(OSError, match="full"), filling(tmp_path / "out") as scratch:
+        (scratch / "a.txt").write_text("half")
+        raise OSError("the disk is full")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refusal_names_the_option_that_replaces_the_file(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.touch()
+    with pytest.raises(FileExistsError, match="; force replaces it"):
+        refuse_existing(path, force=False)
+    with pytest.raises(FileExistsError, match="; --force replaces it"):
+        refuse_existing(path, force=False, option="--force")

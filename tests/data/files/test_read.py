@@ -195,6 +195,7 @@ texts = st.text(
 ).filter(lambda text: text.strip() == text)
 
 
+@pytest.mark.slow
 @given(
     st.lists(texts, min_size=2, max_size=5, unique=True),
     st.lists(texts, min_size=1, max_size=4, unique=True),

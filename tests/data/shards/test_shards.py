@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from shard_files import long_table, pa, pq, write_parts
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_mirt import MIRTClassifier, MIRTTransformer, ResponseData, ShardedResponses
@@ -25,36 +26,6 @@ from sklearn_mirt.solvers.variational.by_respondents import RespondentFit
 from sklearn_mirt.solvers.variational.problem import Problem
 from sklearn_mirt.solvers.variational.solver import VariationalSolver
 from sklearn_mirt.solvers.variational.start import RASCH_PASSES
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
-
-
-def long_table(n_respondents=300, n_items=24, missing=0.4, seed=0, fractions=False):
-    sim = make_responses(
-        n_respondents, n_items, 2, missing=missing, n_groups=2, random_state=seed
-    )
-    scores = sim.responses
-    if fractions:
-        scores = scores * np.random.default_rng(1).choice([0.5, 1], scores.shape)
-    i, j = np.nonzero(~np.isnan(scores))
-    order = np.random.default_rng(seed).permutation(len(i))  # as answers come in
-    i, j = i[order], j[order]
-    return pd.DataFrame(
-        {
-            "respondent": [f"r{k:04d}" for k in i],
-            "item": [f"q{k:02d}" for k in j],
-            "score": scores[i, j],
-        }
-    )
-
-
-def write_parts(frame, folder, n_files=5, **options):
-    folder.mkdir(exist_ok=True)
-    for k, part in enumerate(np.array_split(np.arange(len(frame)), n_files)):
-        table = pa.Table.from_pandas(frame.iloc[part], preserve_index=False)
-        pq.write_table(table, folder / f"part-{k:02d}.parquet", **options)
-    return folder
 
 
 @pytest.fixture(scope="module")

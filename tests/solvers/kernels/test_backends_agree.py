@@ -10,9 +10,9 @@ import types
 
 import numpy as np
 import pytest
+from kernel_problems import assert_same_sums, problem, sparse_block
 from numpy.testing import assert_allclose
 from scipy import sparse
-from test_kernels import assert_same_sums, problem, sparse_block
 
 from sklearn_mirt import MIRTTransformer
 from sklearn_mirt.data.responses import ResponseData

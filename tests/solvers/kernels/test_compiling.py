@@ -123,6 +123,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert hits > 3 and compiled == 0
 
 
+@pytest.mark.slow
 def test_a_fit_needs_no_home_and_no_place_to_write():
     """The package lies on a read-only file system; only then can root not write."""
     where = f'"{PACKAGE}"'
@@ -146,11 +147,13 @@ def test_a_fit_needs_no_home_and_no_place_to_write():
     assert out == "fitted\n"
 
 
+@pytest.mark.slow
 def test_a_cache_folder_that_is_a_file_is_no_reason_to_fail(tmp_path):
     (tmp_path / "file").write_text("")
     assert python(FIT, NUMBA_CACHE_DIR=str(tmp_path / "file")) == "fitted\n"
 
 
+@pytest.mark.slow
 def test_a_full_disk_under_the_cache_is_no_reason_to_fail(tmp_path):
     """It once ended the fit with "No space left on device"."""
     mounts = f"mount -t tmpfs -o size=64k tmpfs {tmp_path}"
@@ -158,6 +161,7 @@ def test_a_full_disk_under_the_cache_is_no_reason_to_fail(tmp_path):
     assert out == "fitted\n"
 
 
+@pytest.mark.slow
 @limits
 def test_no_room_for_the_cache_is_no_reason_to_fail(tmp_path):
     """The same for everybody who may not mount: files may have 1 kB at most."""

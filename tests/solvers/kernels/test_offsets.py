@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_matrix
-from test_kernels import (
+from kernel_problems import (
     NumpyKernels,
     assert_same_sums,
     problem,
@@ -14,6 +12,8 @@ from test_kernels import (
     sparse_block,
     sweep,
 )
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
 
 from sklearn_mirt.data.responses import ResponseData
 from sklearn_mirt.datasets import make_responses

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from shard_files import long_table, write_parts
 from sklearn.model_selection import GridSearchCV
-from test_shards import long_table, write_parts
 
 from sklearn_mirt import (
     MIRTClassifier,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from test_variational import as_dense, as_sparse, design_of, solve
+from variational_problems import as_dense, as_sparse, design_of, solve
 
 from sklearn_mirt import MIRTTransformer
 from sklearn_mirt.datasets import make_responses
