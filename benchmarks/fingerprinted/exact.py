@@ -20,6 +20,12 @@ from sklearn_mirt import (
 
 # two dimensions, halves of the test, a middle that measures both
 HALVES = np.column_stack([np.arange(32) < 20, np.arange(32) > 12]).astype(int)
+# before the parameter `correlated`, a rotation of None kept abilities uncorrelated
+UNCORRELATED = (
+    {"correlated": False}
+    if "correlated" in MIRTTransformer().get_params()
+    else {"rotation": None}
+)
 
 
 def _answers(name):
