@@ -167,6 +167,16 @@ def test_long_kriging_lists_go_on_with_stratified_items(data):
     assert mixed.tolist() == [*pure[:7], *rest[:13]]
 
 
+def test_a_problem_with_another_seed_fits_no_model_again(data):
+    X, groups = data
+    labels = np.unique(groups, return_inverse=True)[1]
+    problem = problem_of(X, labels, n_items=5)
+    other = problem.with_seed(3)  # before anything is fitted
+    assert (problem.seed, other.seed) == (0, 3)
+    assert other.models.surrogate is problem.models.surrogate
+    assert calibration_of(other) is calibration_of(problem)
+
+
 def test_useful_length_is_the_last_size_at_which_chosen_items_win():
     sizes = np.array([0, 10, 40])
     error = np.ones((2, 3, 5, 2))  # random and kriging, sizes, respondents, targets
