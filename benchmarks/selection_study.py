@@ -25,7 +25,7 @@ from scipy.stats import spearmanr
 from sklearn_mirt import MIRTTransformer
 from sklearn_mirt.selection import InformativeItemSelector
 from sklearn_mirt.selection.curves import selection_curve
-from sklearn_mirt.selection.problem import Constraints, greedy_ranking
+from sklearn_mirt.selection.ranking import Constraints, greedy_ranking
 from sklearn_mirt.selection.strategies import DiscriminationStrategy, KrigingStrategy
 
 HERE = Path(__file__).parent

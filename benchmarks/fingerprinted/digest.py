@@ -19,6 +19,7 @@ _INTERNAL = {
     "problem_",
     "sharded_abilities_",
     "surrogate_",
+    "training_answers_",
 }
 _EXACT_FIT = (
     *("items", "slopes", "extras", "intercepts", "guessing", "ceiling", "mdisc"),

@@ -436,5 +436,5 @@ def read_samples(X, *, items=None, require_zeros=True, dtype=np.float32):
     # a list has an "index" too, which holds no labels
     labels = getattr(X, "index", None) if hasattr(X, "columns") else None
     repeated = not getattr(labels, "is_unique", True)
-    rows = range(len(labels)) if repeated else None
+    rows = range(X.shape[0]) if repeated else None
     return ResponseData.from_wide(X, respondents=rows, items=items, dtype=dtype)

@@ -37,6 +37,7 @@ from sklearn_mirt.models.packing import (
     pack,
     unpack,
 )
+from sklearn_mirt.solvers.base import Kernels
 from sklearn_mirt.solvers.bifactor.model import BifactorModel, ability_posterior
 from sklearn_mirt.solvers.kernels import get_kernels
 from sklearn_mirt.solvers.kernels.gaussian_solves import solve_gaussian
@@ -64,7 +65,7 @@ class _Block:
     covariances: np.ndarray
     prior_mean: np.ndarray
     prior_covariance: np.ndarray
-    kernels: object
+    kernels: Kernels
 
     def contribution(self, mean, covariance):
         """Update the items, then return what the abilities need from them.
@@ -190,8 +191,9 @@ def _standardise(blocks, mean, covariance, n_dims):
         factor[s, local] = np.linalg.cholesky(total[np.ix_(local, local)])[-1]
     inverse = np.linalg.inv(factor)
     for block in blocks:
-        local = np.ix_(block.columns, block.columns)
-        block.transform(item_coordinates(factor[local], centre[block.columns]))
+        columns = block.columns
+        scale = factor[np.ix_(columns, columns)]
+        block.transform(item_coordinates(scale, centre[columns]))
     return (mean - centre) @ inverse.T, inverse @ covariance @ inverse.T
 
 
