@@ -27,8 +27,6 @@ from .data.files.read import read_items as read_items
 from .data.files.read import read_responses as read_responses
 
 # selection
-from .data.files.write import inspect_filter as inspect_filter
-from .data.files.write import write_item_list as write_item_list
 from .data.files.write import write_responses as write_responses
 from .data.responses import ResponseData as ResponseData
 from .data.shards.responses import ShardedResponses as ShardedResponses
@@ -75,6 +73,8 @@ from .selection.full_scores import RawMeanScorer as RawMeanScorer
 from .selection.full_scores import RidgeScorer as RidgeScorer
 from .selection.full_scores import StratifiedMeanScorer as StratifiedMeanScorer
 from .selection.full_scores import compare_scores as compare_scores
+from .selection.item_lists import inspect_filter as inspect_filter
+from .selection.item_lists import write_item_list as write_item_list
 from .selection.selector import InformativeItemSelector as InformativeItemSelector
 
 # exact fits

@@ -32,7 +32,7 @@ from sklearn_mirt import (
     metrics,
 )
 from sklearn_mirt.data.checks import encode_ids
-from sklearn_mirt.data.files.spreadsheets import guarded_text
+from sklearn_mirt.data.files.write import guarded_text
 from sklearn_mirt.metrics.splitters import CellKFold, ItemKFold, RespondentKFold
 from sklearn_mirt.models.item_bank_file import load_item_bank, save_item_bank
 from sklearn_mirt.models.rotation.apply import congruence

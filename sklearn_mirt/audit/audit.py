@@ -19,7 +19,7 @@ import numpy as np
 from sklearn_mirt.audit import tables
 from sklearn_mirt.audit.findings import Measure, Namer, Thresholds, describe
 from sklearn_mirt.audit.provenance import provenance
-from sklearn_mirt.data.files.spreadsheets import csv_text
+from sklearn_mirt.data.files.write import csv_text
 from sklearn_mirt.data.responses import ResponseData, as_responses
 from sklearn_mirt.diagnostics.bootstrap import (
     Bootstrap,

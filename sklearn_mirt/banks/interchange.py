@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
+from sklearn_mirt.data.checks import name_some
 from sklearn_mirt.data.files.atomic import replacing
-from sklearn_mirt.data.files.spreadsheets import csv_text
 from sklearn_mirt.data.files.tables import (
     FileFormatError,
-    listing,
     read_table,
     to_number,
 )
+from sklearn_mirt.data.files.write import csv_text
 from sklearn_mirt.models.item_bank import ItemBank
 from sklearn_mirt.models.items import ItemParameters
 
@@ -171,7 +171,8 @@ def read_pyirt(path, *, standardise=True) -> ItemBank:
     model = document.get("irt_model", "2pl")
     if model not in _PYIRT_MODELS or "lambdas" in document:
         raise FileFormatError(
-            f"{path}: the model is {model!r}; only {listing(_PYIRT_MODELS)} can be read"
+            f"{path}: the model is {model!r}; only {name_some(_PYIRT_MODELS)} can be "
+            "read"
         )
     try:
         diff = np.array(document["diff"], dtype=float)
@@ -355,7 +356,7 @@ def read_mirt_table(path, *, ability_correlation=None) -> ItemBank:
     if not slopes or not {"d", "b"} & set(names):
         raise FileFormatError(
             f"{path}: no item table of R mirt, which has a1, ..., d; the columns are "
-            f"{listing(names)}"
+            f"{name_some(names)}"
         )
     ids = table.unique_ids(0, "item")
     read = {n: _column(table, n) for n in ("d", "b", "g", "u") if n in names}

@@ -25,9 +25,19 @@ def object_array(values):
 
 
 def name_some(ids, most=5):
-    """Return the first few ids as text."""
-    shown = ", ".join(repr(value) for value in ids[:most])
-    return shown + (", ..." if len(ids) > most else "")
+    """Return the first few ids for a message, and how many more there are."""
+    ids = list(ids)
+    shown = ", ".join(map(short_repr, ids[:most]))
+    more = len(ids) - most
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def short_repr(value, width=60):
+    """Return the representation of an id, of a long text only its beginning."""
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, str) and len(value) > width:
+        value = value[: width - 3] + "..."
+    return repr(value)
 
 
 def unique_ids(ids, n, kind):
@@ -169,20 +179,22 @@ def _outside_message(value, name):
     )
 
 
-def dense_scores(X, respondents, items, dtype=np.float32):
-    """Return (n_items, n_respondents) int8, or floats once a score is a fraction."""
+def dense_scores(X, name, dtype=np.float32):
+    """Return (n_items, n_respondents) int8, or floats once a score is a fraction.
+
+    `name` names a cell by its row and column.
+    """
     n_respondents, n_items = X.shape
     out = np.empty((n_items, n_respondents), dtype=np.int8)
-    step = max(1, CHUNK_CELLS // n_respondents)
+    step = max(1, CHUNK_CELLS // max(n_respondents, 1))
     columns = X.iloc if hasattr(X, "iloc") else X
     for start in range(0, n_items, step):
         chunk = columns[:, start : start + step]
 
-        def name(k, start=start, width=chunk.shape[1]):
-            i, j = divmod(k, width)
-            return f"respondent {respondents[i]!r}, item {items[start + j]!r}"
+        def name_of(k, start=start, width=chunk.shape[1]):
+            return name(k // width, start + k % width)
 
-        scores = checked_scores(chunk, name, dtype).reshape(chunk.shape)
+        scores = checked_scores(chunk, name_of, dtype).reshape(chunk.shape)
         if scores.dtype == dtype and out.dtype == np.int8:
             out = out.astype(dtype)
         out[start : start + step] = scores.T
@@ -238,7 +250,7 @@ def sparse_weights(weights, shape, row, column):
     return np.asarray(weights[row, column], dtype=np.float64).ravel()
 
 
-def dense_weights(weights, scores, respondents, items):
+def dense_weights(weights, scores, respondents, items, name):
     """Return (n_items, n_respondents) weights; cells of weight 0 become missing."""
     if weights is None:
         return None
@@ -249,11 +261,9 @@ def dense_weights(weights, scores, respondents, items):
             f"weights have shape {weights.shape}, responses {scores.T.shape}"
         )
 
-    def name(k):
-        i, j = divmod(k, len(items))
-        return f"respondent {respondents[i]!r}, item {items[j]!r}"
-
-    checked = checked_weights(weights, weights.size, name)
+    checked = checked_weights(
+        weights, weights.size, lambda k: name(*divmod(k, len(items)))
+    )
     if checked is None:
         return None
     checked = np.ascontiguousarray(checked.reshape(weights.shape).T)

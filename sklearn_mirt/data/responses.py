@@ -113,8 +113,12 @@ class ResponseData:
         respondents = unique_ids(respondents, shape[0], "respondent")
         items = unique_ids(items, shape[1], "item")
         refuse_empty(shape)
-        scores = dense_scores(X, respondents, items, dtype)
-        weights = dense_weights(weights, scores, respondents, items)
+
+        def name(i, j):
+            return f"respondent {respondents[i]!r}, item {items[j]!r}"
+
+        scores = dense_scores(X, name, dtype)
+        weights = dense_weights(weights, scores, respondents, items, name)
         return cls(DenseCells(scores, weights), respondents, items)
 
     @classmethod
@@ -167,14 +171,8 @@ class ResponseData:
 
         scores = checked_scores(scores, name)
         weights = checked_weights(weights, len(scores), name)
-        keep = scores != MISSING
-        if weights is not None:
-            keep &= weights > 0
-        weights = None if weights is None else weights[keep]
-        cells = row[keep], column[keep], scores[keep], weights
-        shape = (len(respondent_ids), len(item_ids))
-        cells = resolve_repeats(*cells, shape, aggregate, (respondent_ids, item_ids))
-        return cls(store(*cells, shape), respondent_ids, item_ids)
+        cells = row, column, scores, weights
+        return cls._from_cells(*cells, respondent_ids, item_ids, aggregate)
 
     @classmethod
     def from_sparse(
@@ -225,13 +223,21 @@ class ResponseData:
         if weights is not None:
             weights = sparse_weights(weights, X.shape, row, column)
         weights = checked_weights(weights, len(scores), name)
+        return cls._from_cells(row, column, scores, weights, respondents, items)
+
+    @classmethod
+    def _from_cells(
+        cls, row, column, scores, weights, respondents, items, aggregate=None
+    ):
+        """Build from checked cells in any order, missing ones among them."""
         keep = scores != MISSING
         if weights is not None:
             keep &= weights > 0
-        weights = None if weights is None else weights[keep]
+            weights = weights[keep]
         cells = row[keep], column[keep], scores[keep], weights
-        cells = resolve_repeats(*cells, X.shape, None, (respondents, items))
-        return cls(store(*cells, X.shape), respondents, items)
+        shape = (len(respondents), len(items))
+        cells = resolve_repeats(*cells, shape, aggregate, (respondents, items))
+        return cls(store(*cells, shape), respondents, items)
 
     # ------------------------------------------------------------------- inspection
 

@@ -7,7 +7,6 @@ written down beside it, and a file that differs from it later is refused. Give
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -73,7 +72,7 @@ def fetch_file(url, name, *, folder, sha256=None) -> Path:
     sums = _checksums(Path(folder))
     wanted = sha256 or sums.get(name)
     if path.exists():
-        found = _sha256(path)
+        found = _pooch().file_hash(path)
         if wanted is not None and found != wanted:
             raise ValueError(
                 f"{path}: sha256 {found[:12]}... where {wanted[:12]}... is wanted; the "
@@ -83,7 +82,7 @@ def fetch_file(url, name, *, folder, sha256=None) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path, force=True) as scratch:
         _download(url, scratch, path)
-        found = _sha256(scratch)
+        found = _pooch().file_hash(scratch)
         if wanted is not None and found != wanted:
             raise ValueError(
                 f"{url}: sha256 {found[:12]}... where {wanted[:12]}... is wanted"
@@ -205,11 +204,6 @@ def _of_items(path, wanted):
 def _checksums(folder: Path) -> dict:
     path = folder / _SUMS
     return json.loads(path.read_text()) if path.exists() else {}
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _download(url: str, scratch: Path, path: Path) -> None:

@@ -69,10 +69,8 @@ def make_responses(
     >>> data.responses.shape
     (20, 30)
     """
-    _check_sizes(n_respondents=n_respondents, n_items=n_items, n_dims=n_dims)
-    _check_sizes(n_groups=n_groups)
-    if n_groups > n_items:
-        raise ValueError(f"n_groups={n_groups} exceeds n_items={n_items}.")
+    sizes = {"n_respondents": n_respondents, "n_items": n_items, "n_dims": n_dims}
+    _check_sizes(sizes | {"n_groups": n_groups})
     if not 0 <= missing < 1:
         raise ValueError(f"missing must be in [0, 1), got {missing!r}.")
     guessing = _checked("guessing", guessing, (n_items,), scalar=True)
@@ -109,10 +107,13 @@ def make_responses(
     return _framed(data) if as_frame else data
 
 
-def _check_sizes(**sizes):
+def _check_sizes(sizes):
     for name, size in sizes.items():
         if not (isinstance(size, (int, np.integer)) and size >= 1):
             raise ValueError(f"{name} must be a positive integer, got {size!r}.")
+    n_groups, n_items = sizes["n_groups"], sizes["n_items"]
+    if n_groups > n_items:
+        raise ValueError(f"n_groups={n_groups} exceeds n_items={n_items}.")
 
 
 def _checked(name, values, shape, *, scalar=False):

@@ -1,5 +1,8 @@
 """make_benchmark_suite: a synthetic suite in the shape of BenchMIRT's study."""
 
+import csv
+from importlib import resources
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -17,96 +20,34 @@ class _Block(NamedTuple):
     """Items of one benchmark that share a distribution of item parameters."""
 
     benchmark: str
-    stated: str
     category: str
+    stated: str
     mean: float  # mean score over models and items
     reasoning: float  # median slopes, in logits
     safety: float
     effect: float  # median slope on the block's own, unshared model effect
+    sizes: dict[str, int]  # number of items of each subset
 
 
-# Names and stated dimensions: the benchmark list of BenchMIRT. The ratios of slopes
-# give the published correlations: with slopes (a, b), effect c and ability
-# correlation rho, r(reasoning) = (a + rho b) / sqrt(a^2 + b^2 + 2 rho a b + c^2).
-# fmt: off
-_SUITE = (
-    _Block("MMLU-Pro", "reasoning", "knowledge", 0.36, 1.10, 0.0, 0.20),
-    _Block("BBH", "reasoning", "puzzle", 0.48, 1.00, 0.0, 0.33),
-    _Block("GPQA", "reasoning", "science", 0.31, 0.45, 0.0, 0.31),
-    _Block("MATH", "reasoning", "mathematics", 0.22, 1.50, 0.0, 0.45),
-    _Block("IFEval", "reasoning", "instruction following", 0.58, 0.85, 0.0, 0.50),
-    _Block("MuSR", "reasoning", "puzzle", 0.42, 0.50, 0.0, 0.36),
-    _Block("BBQ", "safety", "bias", 0.72, 0.95, -0.345, 0.33),
-    _Block("WMDP", "safety", "hazardous knowledge", 0.55, -0.80, 0.0, 0.38),
-    _Block("ToxiGen", "safety", "toxicity", 0.92, 0.04, 0.06, 0.35),
-    _Block("XSTest", "safety", "harmful request", 0.75, 0.0, 1.40, 0.35),
-    _Block("XSTest", "safety", "over-refusal", 0.88, 0.25, 0.10, 0.25),
-    _Block("WildJailbreak", "safety", "jailbreak", 0.55, 0.0, 1.30, 0.30),
-    _Block("WildJailbreak", "safety", "over-refusal", 0.82, 0.90, -0.60, 0.35),
-    _Block("WildGuardTest", "safety", "harmful request", 0.70, 0.0, 1.20, 0.30),
-    _Block("HarmBench", "safety", "harmful request", 0.62, 0.0, 1.20, 0.35),
-    _Block("HarmBench", "safety", "copyright", 0.60, 0.90, 0.0, 0.35),
-    _Block("StrongREJECT", "safety", "jailbreak", 0.66, 0.0, 1.25, 0.30),
-    _Block("Do-Anything-Now", "safety", "jailbreak", 0.58, 0.0, 1.40, 0.45),
-    _Block("TrustLLM-JailbreakTrigger", "safety", "jailbreak", 0.66, 0.0, 1.10, 0.40),
-)
-_SUBSET_SIZES = {
-    ("MMLU-Pro", "knowledge"): {
-        "biology": 717, "business": 789, "chemistry": 1132, "computer science": 410,
-        "economics": 844, "engineering": 969, "health": 818, "history": 381,
-        "law": 1101, "math": 1351, "other": 924, "philosophy": 499, "physics": 1299,
-        "psychology": 798,
-    },
-    ("BBH", "puzzle"): {
-        "boolean expressions": 250, "causal judgement": 187, "date understanding": 250,
-        "disambiguation qa": 250, "formal fallacies": 250, "geometric shapes": 250,
-        "hyperbaton": 250, "logical deduction five objects": 250,
-        "logical deduction seven objects": 250, "logical deduction three objects": 250,
-        "movie recommendation": 250, "navigate": 250, "object counting": 250,
-        "penguins in a table": 146, "reasoning about colored objects": 250,
-        "ruin names": 250, "salient translation error detection": 250, "snarks": 178,
-        "sports understanding": 250, "temporal sequences": 250,
-        "tracking shuffled objects five objects": 250,
-        "tracking shuffled objects seven objects": 250,
-        "tracking shuffled objects three objects": 250, "web of lies": 250,
-    },
-    ("GPQA", "science"): {"biology": 210, "chemistry": 480, "physics": 502},
-    ("MATH", "mathematics"): {
-        "algebra": 307, "counting and probability": 123, "geometry": 132,
-        "intermediate algebra": 280, "number theory": 154, "prealgebra": 193,
-        "precalculus": 135,
-    },
-    ("IFEval", "instruction following"): {"all": 541},
-    ("MuSR", "puzzle"): {
-        "murder mysteries": 250, "object placements": 256, "team allocation": 250,
-    },
-    ("BBQ", "bias"): {"ambiguous": 500, "disambiguated": 500},
-    ("WMDP", "hazardous knowledge"): {"biology": 1273, "chemistry": 408, "cyber": 1987},
-    ("ToxiGen", "toxicity"): {
-        "asian": 100, "black": 100, "chinese": 100, "jewish": 100, "latino": 100,
-        "lgbtq": 100, "mental disability": 100, "mexican": 100, "middle east": 100,
-        "muslim": 100, "native american": 100, "physical disability": 100,
-        "trans": 100, "women": 100,
-    },
-    ("XSTest", "harmful request"): {"contrast prompts": 200},
-    ("XSTest", "over-refusal"): {"safe prompts": 250},
-    ("WildJailbreak", "jailbreak"): {"harmful": 2000},
-    ("WildJailbreak", "over-refusal"): {"benign": 210},
-    ("WildGuardTest", "harmful request"): {
-        "harmful language": 205, "malicious uses": 219, "misinformation": 130,
-        "privacy": 195,
-    },
-    ("HarmBench", "harmful request"): {"standard": 200, "contextual": 100},
-    ("HarmBench", "copyright"): {"copyright": 100},
-    ("StrongREJECT", "jailbreak"): {
-        "disinformation and deception": 313, "hate and harassment": 313,
-        "illegal goods and services": 313, "non-violent crimes": 313,
-        "sexual content": 313, "violence": 313,
-    },
-    ("Do-Anything-Now", "jailbreak"): {"all": 300},
-    ("TrustLLM-JailbreakTrigger", "jailbreak"): {"all": 400},
-}
-# fmt: on
+def _read_blocks():
+    """Return the blocks of the suite, one row of suite.csv for each subset.
+
+    Names and stated dimensions: the benchmark list of BenchMIRT. The ratios of slopes
+    give the published correlations: with slopes (a, b), effect c and ability
+    correlation rho, r(reasoning) = (a + rho b) / sqrt(a^2 + b^2 + 2 rho a b + c^2).
+    """
+    table = resources.files("sklearn_mirt.datasets") / "suite.csv"
+    rows = csv.reader(table.read_text(encoding="utf-8").splitlines()[1:])
+    blocks = []
+    for about, subsets in groupby(rows, key=lambda row: row[:7]):
+        sizes = {name: int(size) for *_, name, size in subsets}
+        mean, reasoning, safety, effect = map(float, about[3:])
+        benchmark, category, stated = about[:3]
+        blocks.append(
+            _Block(benchmark, category, stated, mean, reasoning, safety, effect, sizes)
+        )
+    return blocks
+
 
 _SUITE_DESCR = """\
 SYNTHETIC benchmark suite in the shape of BenchMIRT's study: drawn from a
@@ -202,13 +143,14 @@ def make_benchmark_suite(
         raise ValueError(f"scale must be in (0, 1], got {scale!r}.")
     import pandas as pd
 
+    blocks = _read_blocks()
     rng = np.random.default_rng(random_state)
     models = pd.Index(make_ids("synthetic-model", n_respondents), name="model")
     families, abilities = _model_families(n_respondents, rng)
-    effects = _orthogonal_effects(abilities, len(_SUITE), rng)
+    effects = _orthogonal_effects(abilities, len(blocks), rng)
     parts = [
         _simulate_block(block, scale, abilities, effects[:, number], rng)
-        for number, block in enumerate(_SUITE)
+        for number, block in enumerate(blocks)
     ]
     items = pd.concat([part.table for part in parts], ignore_index=True)
     ids, dims = pd.Index(items["item_id"]), list(_DIMENSIONS)
@@ -218,7 +160,7 @@ def make_benchmark_suite(
         name: pd.Series(np.concatenate([part[name] for part in parts]), ids, name=name)
         for name in ("intercepts", "effect_slopes")
     }
-    blocks = [f"{block.benchmark}: {block.category}" for block in _SUITE]
+    block_names = [f"{block.benchmark}: {block.category}" for block in blocks]
     suite = Bunch(
         responses=pd.DataFrame(responses, models, ids),
         item_table=items,
@@ -226,12 +168,12 @@ def make_benchmark_suite(
         abilities=pd.DataFrame(abilities, models, dims),
         slopes=pd.DataFrame(slopes, ids, dims),
         **vectors,
-        effects=pd.DataFrame(effects, models, blocks),
+        effects=pd.DataFrame(effects, models, block_names),
         ability_correlation=pd.DataFrame(
             correlation_matrix(_SUITE_CORRELATION, 2), dims, dims
         ),
         **_truth_tables(responses, items, abilities),
-        benchmark_names=list(dict.fromkeys(block.benchmark for block in _SUITE)),
+        benchmark_names=list(dict.fromkeys(block.benchmark for block in blocks)),
         dimension_names=dims,
         DESCR=_SUITE_DESCR,
     )
@@ -266,8 +208,7 @@ def _orthogonal_effects(abilities, n_effects, rng):
 
 
 def _simulate_block(block, scale, abilities, effect, rng):
-    subsets = _SUBSET_SIZES[block.benchmark, block.category]
-    sizes = [max(4, round(scale * size)) for size in subsets.values()]
+    sizes = [max(4, round(scale * size)) for size in block.sizes.values()]
     n_items = sum(sizes)
     strength = rng.lognormal(0.0, 0.35, n_items)
     slopes = strength[:, None] * (block.reasoning, block.safety)
@@ -285,7 +226,7 @@ def _simulate_block(block, scale, abilities, effect, rng):
         slopes=slopes,
         intercepts=intercepts,
         effect_slopes=effect_slopes,
-        table=_item_table(block, list(subsets), sizes),
+        table=_item_table(block, list(block.sizes), sizes),
     )
 
 

@@ -41,8 +41,7 @@ def gathered(X):
 
 def _coded(part, first):
     """Return the checked scores (n_items, n_respondents) of some columns."""
-    rows, columns = (np.arange(n) for n in part.shape)
-    return dense_scores(part, rows, first + columns)
+    return dense_scores(part, lambda i, j: f"respondent {i}, item {first + j}")
 
 
 def wide_shards(X):

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from sklearn_mirt.data.checks import is_number
+from sklearn_mirt.data.checks import is_number, name_some
 from sklearn_mirt.estimators.pickling import VersionedPickleMixin
 from sklearn_mirt.models.item_design import values_by_item
 from sklearn_mirt.selection.full_scores import FullScoreRegressor
@@ -25,7 +25,6 @@ from sklearn_mirt.selection.training_answers import (
     OVERALL,
     positions_of,
     read_training_answers,
-    some,
 )
 
 __all__ = ["InformativeItemSelector"]
@@ -282,7 +281,7 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
         both = np.intersect1d(first, out)
         if len(both):
             names = training.ids[training.columns[both]]
-            raise ValueError(f"include and exclude both name {some(names)}.")
+            raise ValueError(f"include and exclude both name {name_some(names)}.")
         allowed = np.ones(len(training.columns), dtype=bool)
         allowed[out] = False
         lowest, highest = self._quotas(training)
@@ -307,8 +306,8 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
             low, high = (0, int(quota)) if isinstance(quota, Integral) else quota
             if not 0 <= low <= high or low > size[g]:
                 raise ValueError(
-                    f"The quota of group {some([label])} must be (smallest, largest) "
-                    "with 0 <= smallest <= largest and smallest <= its "
+                    f"The quota of group {name_some([label])} must be (smallest, "
+                    "largest) with 0 <= smallest <= largest and smallest <= its "
                     f"{size[g]} items; got {quota!r}."
                 )
             lowest[g], highest[g] = low, high
@@ -333,7 +332,8 @@ def _refuse_unknown_groups(named, known, what):
     unknown = [name for name in named if name not in set(known)]
     if unknown:
         raise ValueError(
-            f"{what} names unknown group(s): {some(unknown)}; known are {some(known)}."
+            f"{what} names unknown group(s): {name_some(unknown)}; known are "
+            f"{name_some(known)}."
         )
 
 
@@ -355,5 +355,5 @@ def _check_quotas_met(training, constraints, ranking):
     if short.any():
         raise ValueError(
             f"max_cost={constraints.max_cost:g} is too small for the smallest quota of "
-            f"group(s) {some(training.labels[short])}."
+            f"group(s) {name_some(training.labels[short])}."
         )

@@ -1,20 +1,13 @@
 """Public sets, fetched from a server of our own with files in their layout."""
 
 import functools
-import hashlib
 import http.server
-import os
-import pickle
 import threading
 
 import numpy as np
 import pytest
 
-from sklearn_mirt.datasets import (
-    fetch_benchmirt,
-    fetch_fluid_benchmarking,
-    fetch_tiny_benchmarks,
-)
+from sklearn_mirt.datasets import fetch_benchmirt, fetch_fluid_benchmarking
 from sklearn_mirt.datasets.fetching import cache_folder, fetch_file
 
 pytest.importorskip("pooch")
@@ -81,89 +74,6 @@ def test_benchmirt_files(server, tmp_path):
     data = fetch_benchmirt(address, folder=tmp_path / "cache")
     assert data.item_table["benchmark"].tolist() == ["bbh", "math"]
     np.testing.assert_array_equal(data.responses.to_wide(), [[1, np.nan], [0, 1]])
-
-
-def tiny_file(root, content):
-    """Write a pickle; return its name and checksum."""
-    raw = content if isinstance(content, bytes) else pickle.dumps(content)
-    (root / "tinyBenchmarks.pkl").write_bytes(raw)
-    return {"sha256": hashlib.sha256(raw).hexdigest()}
-
-
-def tiny_content():
-    """Two scenarios of three and two items, in the form of the published file."""
-    rng = np.random.default_rng(0)
-    return {
-        "lb": {
-            "seen_examples": [3, 0, 2],
-            "examples_weights": {"arc": np.array([0.25, 0.75]), "gsm8k": np.ones(1)},
-            "irt_parameters": {
-                "A": rng.normal(size=(1, 2, 5)),
-                "B": rng.normal(size=(1, 2, 5)),
-            },
-            "optimal_lambdas": {"arc": np.float64(0.5), "gsm8k": 0.25},
-            "scenarios_position": {"arc": [0, 1, 2], "gsm8k": [3, 4]},
-            "subscenarios_position": {
-                "arc": {"arc": [0, 1, 2]},
-                "gsm8k": {"g": [3, 4]},
-            },
-        }
-    }
-
-
-def test_items_and_examples_of_tiny_benchmarks(server, tmp_path):
-    root, address, _ = server
-    content = tiny_content()
-    options = tiny_file(root, content) | {"folder": tmp_path / "cache"}
-    data = fetch_tiny_benchmarks("lb", url=f"{address}/tinyBenchmarks.pkl", **options)
-    assert data.item_table["benchmark"].tolist() == ["arc"] * 3 + ["gsm8k"] * 2
-    assert data.item_table["subset"].tolist() == ["arc"] * 3 + ["g"] * 2
-    assert data.examples.tolist() == ["gsm8k/0", "arc/0", "arc/2"]
-    assert data.weights.to_dict() == {"gsm8k/0": 1.0, "arc/0": 0.25, "arc/2": 0.75}
-    # their item_curve: sigmoid of the sum over dimensions of a theta - b
-    A, B = (content["lb"]["irt_parameters"][k][0] for k in "AB")
-    theta = np.array([0.3, -1.0])
-    logits = (A * theta[:, None] - B).sum(axis=0)
-    np.testing.assert_allclose(data.bank.items.logit(theta[None])[0], logits)
-
-
-class Command:
-    """What must not run when a pickle is read."""
-
-    def __reduce__(self):
-        return os.mkdir, ("ran",)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        {"lb": Command()},
-        {"lb": {}},
-        {},
-        [],
-        b"",
-        b"no pickle",
-        b"cos\nsystem\n(S'x'\ntR.",
-    ],
-    ids=["command", "nothing in it", "no lb", "a list", "empty", "text", "protocol 0"],
-)
-def test_another_pickle_is_refused_and_runs_nothing(
-    server, tmp_path, monkeypatch, content
-):
-    monkeypatch.chdir(tmp_path)
-    options = tiny_file(server[0], content) | {"folder": tmp_path / "cache"}
-    with pytest.raises(ValueError, match="not the file of tinyBenchmarks") as caught:
-        fetch_tiny_benchmarks("lb", url=f"{server[1]}/tinyBenchmarks.pkl", **options)
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "ran").exists()
-
-
-def test_the_published_file_of_tiny_benchmarks_has_a_known_checksum(server, tmp_path):
-    tiny_file(server[0], tiny_content())
-    with pytest.raises(ValueError, match="sha256 .* where c3b6e426dfe7"):
-        fetch_tiny_benchmarks(url=f"{server[1]}/tinyBenchmarks.pkl", folder=tmp_path)
-    with pytest.raises(ValueError, match="benchmark must be one of lb, mmlu"):
-        fetch_tiny_benchmarks("x", folder=tmp_path)
 
 
 def test_checksums_are_kept_and_checked(fluid, tmp_path):

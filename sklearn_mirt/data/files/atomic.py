@@ -90,14 +90,9 @@ def whole_folder(path: Path):
     """
     if path.exists():
         raise FileExistsError(f"{path} is there already; give another folder")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.parent / f".{path.name}-{secrets.token_hex(8)}"
-    scratch.mkdir()
-    try:
+    with _scratch_folder(path) as scratch:
         yield scratch
         os.rename(scratch, path)
-    finally:
-        _remove_folder(scratch)
 
 
 @contextmanager
@@ -111,13 +106,20 @@ def filling(folder: Path):
     folder : Path
         Made, with its parents, if it does not exist.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
+    with _scratch_folder(folder) as scratch:
         yield scratch
         folder.mkdir(exist_ok=True)
         for path in sorted(scratch.iterdir()):
             os.replace(path, folder / path.name)
+
+
+@contextmanager
+def _scratch_folder(path: Path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.parent / f".{path.name}-{secrets.token_hex(8)}"
+    scratch.mkdir()
+    try:
+        yield scratch
     finally:
         _remove_folder(scratch)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklearn_mirt.data.files.tables import FileFormatError, Table, listing
+from sklearn_mirt.data.checks import name_some
+from sklearn_mirt.data.files.tables import FileFormatError, Table
 from sklearn_mirt.data.responses import ResponseData
 
 # Column names that are recognised, in order of preference; case does not matter.
@@ -83,9 +84,9 @@ def recognise(table: Table, given: GivenColumns, items) -> str:
     n_columns = int(items.index.isin(table.names).sum())
     if n_rows == n_columns == 0:
         raise FileFormatError(
-            f"{table.path}: neither the columns ({listing(table.names[1:])}) nor the "
-            f"rows ({listing(table.texts(key))}) are items of the item table "
-            f"({listing(items.index)})"
+            f"{table.path}: neither the columns ({name_some(table.names[1:])}) nor the "
+            f"rows ({name_some(table.texts(key))}) are items of the item table "
+            f"({name_some(items.index)})"
         )
     return "items-as-rows" if n_rows > n_columns else "wide"
 
@@ -138,7 +139,8 @@ def _require_long(table: Table, given: GivenColumns) -> list[int]:
         if position is None:
             raise FileFormatError(
                 f"{table.path}: no column is recognised as the {role} (one of "
-                f"{', '.join(accepted[role])}); the columns are {listing(table.names)}"
+                f"{', '.join(accepted[role])}); the columns are "
+                f"{name_some(table.names)}"
             )
         found.append(position)
     return found
@@ -176,7 +178,7 @@ def _read_benchmirt(table: Table, given: GivenColumns, items):
     if not columns:
         raise FileFormatError(
             f"{table.path}: no column is named acc_norm_<model>; the columns are "
-            f"{listing(table.names)}"
+            f"{name_some(table.names)}"
         )
     aside = [k for k in range(len(table.names)) if k not in columns and k != key]
     notes = ["read as benchmirt: one row per question, columns acc_norm_<model>"]
@@ -201,7 +203,7 @@ READERS = {
 def _set_aside(table: Table, columns: list[int]) -> list[str]:
     if not columns:
         return []
-    names = listing([table.names[k] for k in columns], limit=10)
+    names = name_some([table.names[k] for k in columns], most=10)
     return [f"set aside, not items: columns {names}"]
 
 
@@ -214,7 +216,7 @@ def match(table, ids: np.ndarray, items) -> list[str]:
     if strange:
         raise FileFormatError(
             f"{getattr(table, 'path', table)}: {len(strange)} of {len(ids)} items are "
-            f"not in the item table: {listing(strange)}"
+            f"not in the item table: {name_some(strange)}"
         )
     if len(known) > len(ids):
         return [

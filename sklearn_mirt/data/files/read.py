@@ -28,6 +28,7 @@ from sklearn_mirt.data.files.logs import helm, inspect_logs, lm_eval, opencompas
 from sklearn_mirt.data.files.logs.answer_log import ERRORS, AnswerLog, ReadOptions
 from sklearn_mirt.data.files.streams import ByteProgress, find_files
 from sklearn_mirt.data.files.tables import FileFormatError, Table, read_table, to_number
+from sklearn_mirt.data.files.write import long_frame
 from sklearn_mirt.data.responses import ResponseData
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def read_responses(
     `prompt_id`, `doc_id`, `instance_id`; `score`, `correct`, `is_correct`, `response`,
     `answer`; for the number of answers behind a score `weight`, `n_answers`.
 
-    Logs are read line by line: memory grows with the number of answers (40 bytes
+    Logs are read line by line: memory grows with the number of answers (48 bytes
     each), not with the size of the files.
     """
     if layout not in LAYOUTS:
@@ -167,15 +168,81 @@ def read_responses(
     paths = [Path(p) for p in ([path] if isinstance(path, str | os.PathLike) else path)]
     if not paths:
         raise ValueError("no file is given")
-    kind = _kind_of_log(paths) if layout == "auto" else layout
-    if kind in _LOGS:
+    program = _kind_of_log(paths) if layout == "auto" else layout
+    if program in _LOGS:
         wanted = None if tasks is None else frozenset(tasks)
         counted = ByteProgress(progress, _size(paths))
         options = ReadOptions(metric, filter, wanted, errors, counted)
-        return _read_logs(paths, kind, options, items, aggregate)
-    given = GivenColumns(respondent, item, score)
-    loaded = [_read_table(p, layout, given, items, aggregate) for p in paths]
+        return read_logs(paths, program, options, items=items, aggregate=aggregate)
+    columns = GivenColumns(respondent, item, score)
+    return read_table_responses(
+        paths, layout, columns, items=items, aggregate=aggregate
+    )
+
+
+def read_table_responses(
+    paths, layout, columns, *, items=None, aggregate=None
+) -> LoadedResponses:
+    """Read scores from tables.
+
+    Parameters
+    ----------
+    paths : list of Path
+    layout : str
+        A layout of tables, or "auto".
+    columns : GivenColumns
+    items, aggregate
+        As in :func:`read_responses`.
+
+    Returns
+    -------
+    loaded : LoadedResponses
+        Of several tables, which are joined by id, ids are sorted.
+    """
+    loaded = [_read_table(path, layout, columns, items, aggregate) for path in paths]
     return loaded[0] if len(loaded) == 1 else _together(loaded, aggregate)
+
+
+def read_logs(
+    paths, program, options, *, items=None, aggregate=None
+) -> LoadedResponses:
+    """Read scores from logs of one evaluation program.
+
+    Parameters
+    ----------
+    paths : list of Path
+        Files, or folders that are searched at any depth.
+    program : str
+        A layout of logs.
+    options : ReadOptions
+    items, aggregate
+        As in :func:`read_responses`.
+
+    Returns
+    -------
+    loaded : LoadedResponses
+    """
+    for path in paths:
+        if not path.exists():
+            raise FileFormatError(f"{path}: there is no such file")
+    log = AnswerLog(options.errors)
+    _LOGS[program].read(paths, options, log)
+    mixtures = log.warn_of_mixtures(stacklevel=4)
+    data = log.to_data(aggregate)
+    notes = [*log.notes, *mixtures]
+    if log.n_errors:
+        notes.append(
+            f"{log.n_errors} answers without a score count as {options.errors}"
+        )
+    return LoadedResponses(
+        data,
+        program,
+        paths[0],
+        tuple(notes + match(paths[0], data.items, items)),
+        log.item_table().loc[data.items],
+        log.provenance_table(),
+        log.n_errors,
+    )
 
 
 def _kind_of_log(paths: list[Path]) -> str | None:
@@ -209,30 +276,6 @@ def _size(paths: list[Path]) -> int:
     return sum(p.stat().st_size for p in files if p.is_file())
 
 
-def _read_logs(paths, kind, options, items, aggregate) -> LoadedResponses:
-    for path in paths:
-        if not path.exists():
-            raise FileFormatError(f"{path}: there is no such file")
-    log = AnswerLog(options.errors)
-    _LOGS[kind].read(paths, options, log)
-    mixtures = log.warn_of_mixtures(stacklevel=4)
-    data = log.to_data(aggregate)
-    notes = [*log.notes, *mixtures]
-    if log.n_errors:
-        notes.append(
-            f"{log.n_errors} answers without a score count as {options.errors}"
-        )
-    return LoadedResponses(
-        data,
-        kind,
-        paths[0],
-        tuple(notes + match(paths[0], data.items, items)),
-        log.item_table().loc[data.items],
-        log.provenance_table(),
-        log.n_errors,
-    )
-
-
 def _read_table(path, layout, given, items, aggregate) -> LoadedResponses:
     table = read_table(path)
     if layout == "auto":
@@ -244,37 +287,19 @@ def _read_table(path, layout, given, items, aggregate) -> LoadedResponses:
 
 def _together(parts: list[LoadedResponses], aggregate) -> LoadedResponses:
     """Return the answers of several tables as one; ids are sorted."""
-    columns: tuple[list, ...] = ([], [], [], [])
-    for part in parts:
-        data = part.data
-        item, respondent, scores, weights = data.cells()
-        weights = np.ones(len(scores)) if weights is None else weights
-        # one missing cell each, so that who has no answers is not lost
-        for ids, values in zip(columns, _cells(data, item, respondent), strict=False):
-            ids.append(values)
-        gap = data.n_items + data.n_respondents
-        columns[2].append(np.concatenate([scores, np.full(gap, np.nan)]))
-        columns[3].append(np.concatenate([weights, np.ones(gap)]))
-    respondents, item_ids, scores, weights = map(np.concatenate, columns)
+    import pandas as pd
+
+    frame = pd.concat([long_frame(part.data, weights=True) for part in parts])
     data = ResponseData.from_long(
-        respondents,
-        item_ids,
-        scores,
-        weights=None if (weights == 1).all() else weights,
+        frame["respondent"],
+        frame["item_id"],
+        frame["score"],
+        weights=None if (frame["weight"] == 1).all() else frame["weight"],
         aggregate=aggregate,
     )
     layouts = list(dict.fromkeys(part.layout for part in parts))
     notes = [f"{part.path}: {note}" for part in parts for note in part.notes]
     return LoadedResponses(data, " and ".join(layouts), parts[0].path, tuple(notes))
-
-
-def _cells(data, item, respondent):
-    some = np.zeros(data.n_items, dtype=int), np.zeros(data.n_respondents, dtype=int)
-    every = np.arange(data.n_items), np.arange(data.n_respondents)
-    return (
-        data.respondents[np.concatenate([respondent, some[0], every[1]])],
-        data.items[np.concatenate([item, every[0], some[1]])],
-    )
 
 
 def read_items(path, *, labels=LABEL_COLUMNS) -> pd.DataFrame:

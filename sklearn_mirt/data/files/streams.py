@@ -50,6 +50,8 @@ class ByteProgress:
 
 
 class _Counted(io.RawIOBase):
+    """A raw file that reports what is read from it."""
+
     def __init__(self, raw, progress):
         self._raw, self._progress = raw, progress
 
@@ -59,12 +61,38 @@ class _Counted(io.RawIOBase):
     def readinto(self, buffer):
         n = self._raw.readinto(buffer)
         if self._progress is not None:
-            self._progress.advance(n or 0)
+            self._progress.advance(n)
         return n
 
-    def close(self):
-        self._raw.close()
-        super().close()
+
+class _Unpacked(io.RawIOBase):
+    """What an archive unpacks to; damage and more than the limit are errors."""
+
+    def __init__(self, archive, kind, path):
+        self._archive, self._kind, self._path = archive, kind, path
+        named = os.environ.get("SKLEARN_MIRT_MAX_UNPACKED")
+        most = max(_UNPACKED_FREE, _UNPACKED_RATIO * path.stat().st_size)
+        self._most, self._done = int(named) if named else most, 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        try:
+            content = self._archive.read(len(buffer))
+        except (EOFError, zlib.error, OSError) as error:
+            raise FileFormatError(
+                f"{self._path}: the {self._kind} archive is damaged or cut short "
+                f"({error})"
+            ) from error
+        self._done += len(content)
+        if self._done > self._most:
+            raise FileFormatError(
+                f"{self._path}: unpacks to more than {self._most:,} bytes; if that is "
+                "what it should hold, set SKLEARN_MIRT_MAX_UNPACKED to more"
+            )
+        buffer[: len(content)] = content
+        return len(content)
 
 
 @contextmanager
@@ -79,49 +107,22 @@ def open_bytes(path, progress: ByteProgress | None = None):
     path = Path(path)
     try:
         with open(path, "rb", buffering=0) as raw:
-            file = io.BufferedReader(_Counted(raw, progress), _CHUNK)
-            start = file.peek(4)[:4]
+            packed = io.BufferedReader(_Counted(raw, progress), _CHUNK)
+            start = packed.peek(4)[:4]
             if start[:2] == _GZIP:
-                file = _limited(path, gzip.GzipFile(fileobj=file))
+                unpacked = _Unpacked(gzip.GzipFile(fileobj=packed), "gzip", path)
             elif start == _ZSTD:
-                file = _limited(path, _zstd(path, file))
-            yield file
+                unpacked = _Unpacked(_zstd(path, packed), "Zstandard", path)
+            else:
+                unpacked = None
+            yield io.BufferedReader(unpacked) if unpacked else packed
     except FileNotFoundError:
         raise FileFormatError(f"{path}: there is no such file") from None
     except IsADirectoryError:
         raise FileFormatError(f"{path}: this is a folder, not a file") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FileFormatError(
-            f"{path}: the gzip archive is damaged or cut short ({error})"
-        ) from error
     except OSError as error:
         reason = error.strerror or " ".join(str(error).split())
         raise FileFormatError(f"{path}: cannot be read ({reason})") from error
-
-
-def _limited(path, file):
-    """Return a reader of an unpacked file that ends with an error past the limit."""
-    named = os.environ.get("SKLEARN_MIRT_MAX_UNPACKED")
-    most = max(_UNPACKED_FREE, _UNPACKED_RATIO * path.stat().st_size)
-    return io.BufferedReader(_Limited(file, path, int(named) if named else most))
-
-
-class _Limited(io.RawIOBase):
-    def __init__(self, file, path, most):
-        self._file, self._path, self._most, self._done = file, path, most, 0
-
-    def readable(self):
-        return True
-
-    def readinto(self, buffer):
-        n = self._file.readinto(buffer)
-        self._done += n
-        if self._done > self._most:
-            raise FileFormatError(
-                f"{self._path}: unpacks to more than {self._most:,} bytes; if that is "
-                "what it should hold, set SKLEARN_MIRT_MAX_UNPACKED to more"
-            )
-        return n
 
 
 def _zstd(path, file):
@@ -132,35 +133,13 @@ def _zstd(path, file):
             f"{path}: reading Zstandard needs pyarrow; pip install "
             "'sklearn-mirt[parquet]'"
         ) from None
-    stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
-    return _Raw(stream, path)
-
-
-class _Raw(io.RawIOBase):
-    """A pyarrow stream as a raw file."""
-
-    def __init__(self, stream, path):
-        self._stream, self._path = stream, path
-
-    def readable(self):
-        return True
-
-    def readinto(self, buffer):
-        try:
-            content = self._stream.read(len(buffer))
-        except OSError as error:
-            raise FileFormatError(
-                f"{self._path}: the Zstandard archive is damaged ({error})"
-            ) from None
-        buffer[: len(content)] = content
-        return len(content)
+    return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
 
 
 def read_all(path) -> bytes:
     """Return the content of a file, decompressed."""
     with open_bytes(path) as file:
-        content = file.read()
-    return content
+        return file.read()
 
 
 def json_lines(path, progress=None, *, pairs_hook=None) -> Iterator[tuple[int, dict]]:
@@ -216,6 +195,7 @@ def json_array(path, progress=None) -> Iterator[tuple[int, object]]:
 
 
 def _elements(path, text) -> Iterator[tuple[int, object]]:
+    # not ijson, which refuses the NaN that Python writes into logs
     decode = json.JSONDecoder().raw_decode
     buffer, number, want = "", 0, _CHUNK
     opened = closed = at_end = False

@@ -1,22 +1,25 @@
-"""Writes responses, tables and lists of chosen items; whole files or none.
+"""Writes responses and tables; whole files or none.
 
 What is written here is read back by `read_responses` and `read_items`, cell by cell.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 
+from sklearn_mirt.data.checks import is_missing
 from sklearn_mirt.data.files.atomic import replacing
-from sklearn_mirt.data.files.spreadsheets import csv_text, guarded
 from sklearn_mirt.data.responses import ResponseData
 
 TABLE_LAYOUTS = ("long", "wide", "items-as-rows", "py-irt")
-ITEM_LISTS = ("lm-eval", "inspect", "csv")
+# what Excel, LibreOffice and Google Sheets begin a formula with, and what they skip
+_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_responses(
@@ -101,105 +104,6 @@ def write_table(frame, path, *, force=False, guard_formulas=False) -> Path:
     return path
 
 
-def write_item_list(
-    items, path, *, kind=None, force=False, guard_formulas=False
-) -> Path:
-    """Write chosen items for the program that is to ask them.
-
-    Parameters
-    ----------
-    items : DataFrame
-        By item id, with `benchmark` (the task) and `doc_id` (the id within it), as
-        `read_responses` returns it for logs; only the chosen rows.
-    path : path-like
-    kind : {"lm-eval", "inspect", "csv"}, default=None
-        "lm-eval": JSON `{task: [doc ids]}`, for ``lm_eval --samples FILE``. "inspect":
-        the same with sample ids, for :func:`inspect_filter` or ``inspect eval
-        --sample-id``. "csv": item id, task and id within it. Default by the ending:
-        .csv for "csv", else "lm-eval".
-    force : bool, default=False
-        Replace an existing file.
-    guard_formulas : bool, default=False
-        For "csv", see :func:`write_table`; ids that were changed are read back changed.
-
-    Returns
-    -------
-    path : Path
-
-    Raises
-    ------
-    ValueError
-        The table lacks a column; for "lm-eval", an id that is no number of a document.
-    """
-    path = Path(path)
-    kind = kind or ("csv" if path.suffix == ".csv" else "lm-eval")
-    if kind not in ITEM_LISTS:
-        raise ValueError(f"kind must be one of {ITEM_LISTS}, got {kind!r}")
-    lacking = [name for name in ("benchmark", "doc_id") if name not in items]
-    if lacking and kind != "csv":
-        raise ValueError(
-            f"the item table has no column {lacking[0]!r}, so that items cannot be "
-            "named to the program; write kind='csv'"
-        )
-    if kind == "csv":
-        columns = [n for n in ("benchmark", "doc_id") if n in items]
-        frame = items[columns].rename_axis(index="item_id").reset_index()
-        return write_table(frame, path, force=force, guard_formulas=guard_formulas)
-    by_task: dict[str, list] = {}
-    for item, task, key in zip(
-        items.index, items["benchmark"], items["doc_id"], strict=True
-    ):
-        by_task.setdefault(str(task), []).append(
-            _number(key, item) if kind == "lm-eval" else _native(key)
-        )
-    chosen = {
-        task: sorted(keys, key=lambda key: (isinstance(key, str), key))
-        for task, keys in sorted(by_task.items())
-    }
-    with replacing(path, force) as scratch:
-        scratch.write_text(json.dumps(chosen, indent=1) + "\n", encoding="utf-8")
-    return path
-
-
-def inspect_filter(path, task: str):
-    """Return a filter for `Dataset.filter` of Inspect that keeps the chosen samples.
-
-    Parameters
-    ----------
-    path : path-like
-        Written by :func:`write_item_list` with kind "inspect".
-    task : str
-        Name of the task.
-
-    Returns
-    -------
-    keep : callable
-        True for a sample whose id was chosen.
-
-    Examples
-    --------
-    ``dataset = dataset.filter(inspect_filter("chosen.json", "capitals"))``
-    """
-    chosen = json.loads(Path(path).read_text(encoding="utf-8"))
-    if task not in chosen:
-        raise ValueError(f"{path}: no task {task!r}; it has {', '.join(chosen)}")
-    keys = {(type(key), key) for key in chosen[task]}
-    return lambda sample: (type(sample.id), sample.id) in keys
-
-
-def _native(key):
-    return key.item() if isinstance(key, np.generic) else key
-
-
-def _number(key, item) -> int:
-    try:
-        return int(key)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"item {item!r} has the doc_id {key!r}, which is no number of a document"
-        ) from None
-
-
 def _frame(data, layout):
     import pandas as pd
 
@@ -213,29 +117,45 @@ def _frame(data, layout):
         frame = pd.DataFrame(data.to_wide().T, columns=respondents)
         frame.insert(0, _free("item_id", respondents), items)
         return frame
-    item, respondent, scores, weights = data.cells()
+    return long_frame(data)
+
+
+def long_frame(data, *, weights=False):
+    """Return one row per answer, and one without score for each id without answers.
+
+    Parameters
+    ----------
+    data : ResponseData
+    weights : bool, default=False
+        Whether there is a column `weight` even where all weights are 1.
+
+    Returns
+    -------
+    frame : DataFrame
+        respondent, item_id (text), score and, where there are any, weight.
+    """
+    import pandas as pd
+
+    respondents = np.array([str(name) for name in data.respondents], dtype=object)
+    items = np.array([str(name) for name in data.items], dtype=object)
+    item, respondent, scores, weight = data.cells()
+    weight = np.ones(len(scores)) if weight is None and weights else weight
     frame = pd.DataFrame(
         {
-            "respondent": np.array(respondents, dtype=object)[respondent],
-            "item_id": np.array(items, dtype=object)[item],
+            "respondent": respondents[respondent],
+            "item_id": items[item],
             "score": scores.astype(float),
         }
     )
-    if weights is not None:
-        frame["weight"] = weights.astype(float)
-    return pd.concat([frame, _silent(data, respondents, items, frame)])
-
-
-def _silent(data, respondents, items, frame):
-    """Return rows without a score that name who has no answers, to keep the ids."""
-    import pandas as pd
-
-    weight = data.sums()[0]
-    rows = [(respondents[0], items[j]) for j in np.flatnonzero(weight[0] == 0)]
-    rows += [(respondents[i], items[0]) for i in np.flatnonzero(weight[1] == 0)]
+    if weight is not None:
+        frame["weight"] = weight.astype(float)
+    weight_of = data.sums()[0]
+    rows = [(respondents[0], items[j]) for j in np.flatnonzero(weight_of[0] == 0)]
+    rows += [(respondents[i], items[0]) for i in np.flatnonzero(weight_of[1] == 0)]
     rows = list(dict.fromkeys(rows))
     silent = pd.DataFrame(rows, columns=["respondent", "item_id"], dtype=object)
-    return silent.assign(score=np.nan, weight=1.0)[list(frame.columns)]
+    silent = silent.assign(score=np.nan, weight=1.0)
+    return pd.concat([frame, silent[list(frame.columns)]])
 
 
 def _free(name, taken) -> str:
@@ -282,3 +202,89 @@ def _write_lines(data, path: Path, force: bool) -> Path:
             line = {"subject_id": str(name), "responses": answers}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
     return path
+
+
+# ---- CSV text, also for spreadsheets
+
+
+def guarded_text(text: str) -> str:
+    """Return the text, with a quote before it where a spreadsheet would compute it."""
+    return "'" + text if text.startswith(_BEGINNINGS) else text
+
+
+def guarded(frame):
+    """Return a DataFrame whose text cells, index and column names are all only text.
+
+    Text that begins with ``=``, ``+``, ``-``, ``@``, tab or carriage return gets an
+    apostrophe before it (OWASP, *CSV injection*); numbers stay as they are.
+
+    Parameters
+    ----------
+    frame : DataFrame
+
+    Returns
+    -------
+    frame : DataFrame
+    """
+
+    def one(value):
+        return guarded_text(value) if isinstance(value, str) else value
+
+    def labels(index):
+        if index.nlevels == 1:
+            return index.map(one)
+        return index.map(lambda parts: tuple(one(part) for part in parts))
+
+    text = frame.select_dtypes(exclude=["number", "bool", "datetime"])
+    out = frame.assign(**{name: text[name].map(one) for name in text.columns})
+    return out.set_axis(labels(out.index), axis=0).set_axis(labels(out.columns), axis=1)
+
+
+def csv_text(frame, *, delimiter=",", guard_formulas=False) -> str:
+    """Return a DataFrame, without its index, as CSV with a header line.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    delimiter : str, default=","
+    guard_formulas : bool, default=False
+        Whether text is `guarded`; all values are then in quotes, since a spreadsheet
+        may divide them at other marks than the delimiter.
+
+    Returns
+    -------
+    text : str
+        Missing values are empty, whole numbers have no point.
+    """
+    frame = guarded(frame) if guard_formulas else frame
+    lines = _Lines()
+    writer = csv.writer(
+        lines,
+        delimiter=delimiter,
+        lineterminator="\r\n",
+        quoting=csv.QUOTE_ALL if guard_formulas else csv.QUOTE_MINIMAL,
+    )
+    writer.writerow(frame.columns)
+    columns = [map(_text, frame[name].tolist()) for name in frame.columns]
+    writer.writerows(zip(*columns, strict=True))
+    return lines.getvalue()
+
+
+class _Lines(io.StringIO):
+    r"""Takes lines that end in \r\n and ends them in \n.
+
+    csv.writer puts values in quotes that hold a character of the end of its lines: so
+    a lone carriage return is in quotes too, where it begins no new row.
+    """
+
+    def write(self, line):
+        return super().write(line.removesuffix("\r\n") + "\n")
+
+
+def _text(value) -> str:
+    """Return a value as text: a whole number without point, a missing one empty."""
+    if is_missing(value) or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)

@@ -10,6 +10,7 @@ that names file and row, and nothing is left behind.
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -96,14 +97,15 @@ def put_into_shards(pieces, columns, directory, mapper, *, items, n_shards, aggr
     """
     with whole_folder(Path(directory).absolute()) as folder:
         if items is None:
-            found = mapper(_ItemsOf(columns.item), pieces)
+            found = mapper(partial(_items_of, columns.item), pieces)
             items = np.unique(np.concatenate(found))
         plan = Plan(columns, plain_ids(items), n_shards, aggregate, folder)
-        splits = mapper(_Split(plan), pieces)
+        splits = mapper(partial(_split, plan), pieces)
         try:
-            built = mapper(_Build(plan, splits), list(range(n_shards)))
+            built = mapper(partial(build_shard, plan, splits), list(range(n_shards)))
         except RepeatedAnswerError as error:
-            places = mapper(_Find(columns, error.respondent, error.item), pieces)
+            find = partial(_find, columns, error.respondent, error.item)
+            places = mapper(find, pieces)
             raise ValueError(_repeated(error, sum(places, []))) from None
         for path in splits:
             os.unlink(path)
@@ -124,55 +126,29 @@ def _repeated(error, places):
     )
 
 
-# ------------------------------------------------------------------- steps on one piece
-# classes rather than closures: they travel to other processes
+# ---- steps on one piece: functions with arguments, which travel to other processes
 
 
-@dataclass(frozen=True)
-class _ItemsOf:
-    item: str
-
-    def __call__(self, piece):
-        column = piece.read([self.item]).column(0)
-        return distinct_ids(column.drop_null().unique(), "item", piece)
+def _items_of(column, piece):
+    values = piece.read([column]).column(0)
+    return distinct_ids(values.drop_null().unique(), "item", piece)
 
 
-@dataclass(frozen=True, eq=False)
-class _Split:
-    plan: Plan
-
-    def __call__(self, piece):
-        table = piece.read(self.plan.columns.names())
-        rows, edges = split_table(table, piece, self.plan)
-        return _write_split(rows, edges, self.plan.split(piece.number))
+def _split(plan, piece):
+    table = piece.read(plan.columns.names())
+    rows, edges = split_table(table, piece, plan)
+    return _write_split(rows, edges, plan.split(piece.number))
 
 
-@dataclass(frozen=True, eq=False)
-class _Build:
-    plan: Plan
-    splits: list
+def _find(columns, respondent, item, piece):
+    """Return the places of the answers of one respondent to one item."""
+    import pyarrow.compute as pc
 
-    def __call__(self, k):
-        return build_shard(self.splits, k, self.plan)
-
-
-@dataclass(frozen=True)
-class _Find:
-    """Places of the answers of one respondent to one item."""
-
-    columns: Columns
-    respondent: object
-    item: object
-
-    def __call__(self, piece):
-        import pyarrow.compute as pc
-
-        table = piece.read([self.columns.respondent, self.columns.item])
-        same = pc.and_(
-            pc.equal(table.column(0), self.respondent),
-            pc.equal(table.column(1), self.item),
-        )
-        return [piece.name(int(k)) for k in np.flatnonzero(same.to_numpy())]
+    table = piece.read([columns.respondent, columns.item])
+    same = pc.and_(
+        pc.equal(table.column(0), respondent), pc.equal(table.column(1), item)
+    )
+    return [piece.name(int(k)) for k in np.flatnonzero(same.to_numpy())]
 
 
 def split_table(table, piece, plan):
@@ -248,7 +224,7 @@ def _write_split(table, edges, path):
     return str(path)
 
 
-def build_shard(splits, k, plan):
+def build_shard(plan, splits, k):
     """Collect, sort and write one shard.
 
     Returns

@@ -1,13 +1,14 @@
 """Puts the rows of a wide table into shards, run by run, in their order."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sklearn_mirt.data.cells import CHUNK_CELLS, MISSING, SPARSE_BELOW
-from sklearn_mirt.data.checks import checked_scores
+from sklearn_mirt.data.cells import MISSING, SPARSE_BELOW
+from sklearn_mirt.data.checks import dense_scores
 from sklearn_mirt.data.files.atomic import whole_folder
 from sklearn_mirt.data.shards.folder import write_manifest, write_shard
 from sklearn_mirt.data.shards.ids import distinct_ids, plain_ids, shard_of
@@ -107,7 +108,8 @@ def _put(pieces, directory, items, mapper, respondent):
 def _refuse_repeats(paths, n_rows, pieces, mapper):
     """Refuse a respondent with more than one row, in whatever files they are."""
     n_parts = -(-n_rows // SHARD_ROWS)  # whose ids one machine holds
-    for found in mapper(_Repeated(paths, n_parts), list(range(n_parts))):
+    search = partial(_repeated_respondent, paths, n_parts)
+    for found in mapper(search, list(range(n_parts))):
         if found is not None:
             respondent, places = found
             names = ", ".join(pieces[k].name(row) for k, row in places[:5])
@@ -116,27 +118,21 @@ def _refuse_repeats(paths, n_rows, pieces, mapper):
             )
 
 
-@dataclass(frozen=True, eq=False)
-class _Repeated:
-    """Finds a respondent of two rows, and these, among those of one hash."""
-
-    paths: list
-    n_parts: int
-
-    def __call__(self, part):
-        ids, places = [], []
-        for k, path in enumerate(self.paths):
-            with np.load(path) as arrays:
-                everyone = arrays["ids"]
-            rows = np.flatnonzero(shard_of(everyone, self.n_parts) == part)
-            ids.append(everyone[rows])
-            places.append(np.column_stack([np.full_like(rows, k), rows]))
-        found = np.concatenate(ids)
-        values, counts = np.unique(found, return_counts=True)
-        if np.all(counts <= 1):
-            return None
-        repeated = values[counts > 1][0]
-        return repeated.item(), np.concatenate(places)[found == repeated].tolist()
+def _repeated_respondent(paths, n_parts, part):
+    """Return a respondent of two rows, and these, among those of one hash; or None."""
+    ids, places = [], []
+    for k, path in enumerate(paths):
+        with np.load(path) as arrays:
+            everyone = arrays["ids"]
+        rows = np.flatnonzero(shard_of(everyone, n_parts) == part)
+        ids.append(everyone[rows])
+        places.append(np.column_stack([np.full_like(rows, k), rows]))
+    found = np.concatenate(ids)
+    values, counts = np.unique(found, return_counts=True)
+    if np.all(counts <= 1):
+        return None
+    repeated = values[counts > 1][0]
+    return repeated.item(), np.concatenate(places)[found == repeated].tolist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,20 +174,8 @@ class _Write:
         return table.drop_columns([self.respondent]).to_pandas(), ids
 
     def _checked(self, table, ids, piece):
-        n_rows, n_items = len(table), len(self.items)
-        out = np.empty((n_rows, n_items), dtype=np.int8)
-        step = max(1, CHUNK_CELLS // max(n_rows, 1))
-        for start in range(0, n_items, step):
-            here = slice(start, start + step)
-            part = table.iloc[:, here] if hasattr(table, "iloc") else table[:, here]
+        def name(i, j):
+            who = "" if ids is None else f"respondent {ids[i].item()!r}, "
+            return f"{piece.name(i)} ({who}item {self.items[j].item()!r})"
 
-            def name(k, start=start, width=part.shape[1]):
-                i, j = divmod(k, width)
-                who = "" if ids is None else f"respondent {ids[i].item()!r}, "
-                return f"{piece.name(i)} ({who}item {self.items[start + j].item()!r})"
-
-            scores = checked_scores(part, name).reshape(part.shape)
-            if scores.dtype == np.float32 and out.dtype == np.int8:
-                out = out.astype(np.float32)
-            out[:, here] = scores
-        return out
+        return np.ascontiguousarray(dense_scores(table, name).T)

@@ -228,6 +228,17 @@ def test_every_cell_of_the_heat_map_can_be_read(r):
 # --------------------------------------------------------------------- files, notebooks
 
 
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_report_is_not_readable_by_all_under_a_private_umask(audit, tmp_path):
+    """It was 0644 whatever the umask: answers to a private benchmark, for everyone."""
+    before = os.umask(0o077)
+    try:
+        path = audit.to_html(tmp_path / "report.html")
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_the_file_is_written_at_once_or_not_at_all(audit, tmp_path, monkeypatch):
     path = audit.to_html(tmp_path / "report.html")
     before = path.read_bytes()

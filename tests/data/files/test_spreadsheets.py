@@ -8,8 +8,7 @@ import pytest
 
 from sklearn_mirt import ResponseData
 from sklearn_mirt.data.files.read import read_responses
-from sklearn_mirt.data.files.spreadsheets import csv_text, guarded
-from sklearn_mirt.data.files.write import write_responses
+from sklearn_mirt.data.files.write import csv_text, guarded, write_responses
 
 FORMULAS = ["=1+1", "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1"]
 

@@ -15,6 +15,7 @@ from sklearn_mirt.data.files.streams import ByteProgress, FileFormatError
 from sklearn_mirt.data.responses import ResponseData
 from sklearn_mirt.exceptions import ResponseDataWarning
 
+_WIDTH = 6  # numbers kept of an answer
 ERRORS = ("missing", "wrong")
 # Facts of a run that make its scores another measurement when they differ.
 _VERSION_FACTS = ("harness", "harness_version", "task_version", "n_shot")
@@ -100,21 +101,15 @@ class AnswerLog:
         self._task_of: list[tuple[str, object]] = []
         self._hashes: dict[int, str] = {}
         self._differing: set[int] = set()
-        self._columns: tuple[array, ...] = (
-            array("q"),
-            array("q"),
-            array("d"),
-            array("d"),
-            array("q"),
-        )
         self._paths: list[Path] = []
-        self._files = array("q")
+        # respondent, item, score, weight, file and line of each answer: 48 bytes
+        self._answers = array("d")
         self.n_errors = 0
         self.provenance: list[dict] = []
         self.notes: list[str] = []
 
     def __len__(self):
-        return len(self._files)
+        return len(self._answers) // _WIDTH
 
     @property
     def n_items(self):
@@ -154,7 +149,7 @@ class AnswerLog:
         """
         respondent = run["respondent"]
         if not (math.isnan(score) or 0 <= score <= 1):
-            where = f"{run['file']}" + (f", line {line}" if line else "")
+            where = _where(run["file"], line)
             raise FileFormatError(
                 f"{where}: the score of {respondent!r} on item {item!r} is {score:g}, "
                 "outside [0, 1]; choose another metric, or divide by its maximum"
@@ -173,16 +168,9 @@ class AnswerLog:
             )
         if digest and self._hashes.setdefault(code, digest) != digest:
             self._differing.add(code)
-        values = (
-            self._respondents.setdefault(respondent, len(self._respondents)),
-            code,
-            score,
-            weight,
-            line,
-        )
-        for column, value in zip(self._columns, values, strict=True):
-            column.append(value)
-        self._files.append(len(self._paths) - 1)
+        row = self._respondents.setdefault(respondent, len(self._respondents))
+        file = len(self._paths) - 1
+        self._answers.extend((row, code, score, weight, file, line))
         run["n_answers"] += 1
 
     def error_score(self, run, item, what, line=0) -> float:
@@ -196,7 +184,7 @@ class AnswerLog:
         self.n_errors += 1
         run["n_errors"] += 1
         if self._errors is None:
-            where = f"{run['file']}" + (f", line {line}" if line else "")
+            where = _where(run["file"], line)
             raise FileFormatError(
                 f"{where}: {what} for item {item!r} of {run['respondent']!r}; say what "
                 "such answers are with errors='missing' or errors='wrong'"
@@ -207,9 +195,11 @@ class AnswerLog:
         """Return the answers; merge a respondent's repeated answers as asked."""
         if not len(self):
             raise FileFormatError("there is no answer in the log")
-        respondent, item, scores, weights, lines = map(np.asarray, self._columns)
+        answers = np.frombuffer(self._answers).reshape(-1, _WIDTH).T
+        respondent, item, file, line = answers[[0, 1, 4, 5]].astype(np.int64)
+        scores, weights = answers[2:4]
         if aggregate is None:
-            self._refuse_repeats(respondent, item, lines)
+            self._refuse_repeats(respondent, item, file, line)
         names = np.array(list(self._respondents), dtype=object)
         ids = np.array(list(self._items), dtype=object)
         return ResponseData.from_long(
@@ -240,7 +230,7 @@ class AnswerLog:
                     _refuse_half_characters(value, row["file"])
         return pd.DataFrame(self.provenance)
 
-    def _refuse_repeats(self, respondent, item, lines):
+    def _refuse_repeats(self, respondent, item, file, line):
         code = respondent * len(self._items) + item
         order = np.argsort(code, kind="stable")
         again = np.flatnonzero(code[order][1:] == code[order][:-1])
@@ -248,16 +238,13 @@ class AnswerLog:
             return
         k, other = order[again[0] + 1], order[again[0]]
         names, ids = list(self._respondents), list(self._items)
+        here, before = (_where(self._paths[file[n]], line[n]) for n in (k, other))
         raise FileFormatError(
-            f"{self._place(k, lines)}: respondent {names[respondent[k]]!r} has another "
-            f"answer to item {ids[item[k]]!r} in {self._place(other, lines)} "
+            f"{here}: respondent {names[respondent[k]]!r} has another answer to item "
+            f"{ids[item[k]]!r} in {before} "
             f"({len(again)} repeated cells in all); read one run only, or merge them "
             "with aggregate='mean', 'first' or 'count'"
         )
-
-    def _place(self, k, lines):
-        path = self._paths[self._files[k]]
-        return f"{path}, line {lines[k]}" if lines[k] else f"{path}"
 
     def warn_of_mixtures(self, stacklevel=3) -> list[str]:
         """Warn where answers to one item come from different versions; return notes."""
@@ -288,6 +275,10 @@ class AnswerLog:
                 stacklevel=stacklevel,
             )
         return messages
+
+
+def _where(path, line) -> str:
+    return f"{path}, line {line}" if line else f"{path}"
 
 
 def _refuse_half_characters(text: str, path) -> None:
