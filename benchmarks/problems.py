@@ -104,19 +104,40 @@ def _llm_items(rng, p, d):
     return a, rng.normal(0.5, 1.5, size=p)
 
 
-def _real(name):
+def read_real(name):
+    """Return a real response set and its item table, as they are in the files.
+
+    Parameters
+    ----------
+    name : str
+        Folder in the one that ``SKLEARN_MIRT_DATA`` names.
+
+    Returns
+    -------
+    table : DataFrame
+        Scores, respondents in rows, items in columns.
+    items : DataFrame or None
+        Items in the order of the columns; None where the set has no item table.
+    """
     import pandas as pd
 
     if "SKLEARN_MIRT_DATA" not in os.environ:
         raise LookupError("set SKLEARN_MIRT_DATA to the folder of response matrices")
     folder = Path(os.environ["SKLEARN_MIRT_DATA"]) / name
-    column, n_dims = REAL[name]
     table = pd.read_csv(folder / "responses.csv.gz", index_col=0)
+    if not (folder / "items.csv.gz").exists():
+        return table, None
     items = pd.read_csv(folder / "items.csv.gz").set_index("item_id")
     if items.index.isin(table.index).mean() > 0.5:
         table = table.T
+    return table, items.loc[table.columns]
+
+
+def _real(name):
+    column, n_dims = REAL[name]
+    table, items = read_real(name)
     scores = table.to_numpy(float)
-    groups = items.loc[table.columns, column].astype(str).to_numpy()
+    groups = items[column].astype(str).to_numpy()
     rate = np.nanmean(scores, axis=0)
     keep = (rate > 0.05) & (rate < 0.95)
     scores = np.where(np.isnan(scores), -1, scores).astype(np.int8)[:, keep]

@@ -92,10 +92,7 @@ class ItemParameters:
         return np.asarray(abilities) @ self.slopes.T + self.intercepts
 
     def probability(self, abilities):
-        """Return the expected score, P_j(theta_i), at point values of ability.
-
-        The shape is (n_respondents, n_items).
-        """
+        """Return P_j(theta_i) at point values, shape (n_respondents, n_items)."""
         return self.item_model.expected_score(self, self.logit(abilities))
 
     def take(self, index):

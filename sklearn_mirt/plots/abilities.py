@@ -143,9 +143,9 @@ class AbilityDisplay(Display):
 
 
 def tie_sets(value, error, reach):
-    """Return the number of the run that each of a falling sequence is in.
+    """Return the number of the run that each value of a falling sequence belongs to.
 
-    A run ends where the difference from its first exceeds its error.
+    A run ends where the difference from its first value exceeds its error.
 
     Parameters
     ----------

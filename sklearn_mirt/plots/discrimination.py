@@ -21,7 +21,7 @@ class DiscriminationDisplay(Display):
     """Scatter of item slopes on two dimensions, coloured by benchmark.
 
     Small points are items, large outlined ones the mean slopes of a benchmark. With one
-    dimension, the slopes of each benchmark are spread over a line of their own.
+    dimension, each benchmark has its own line.
 
     Parameters
     ----------
@@ -101,7 +101,8 @@ class DiscriminationDisplay(Display):
         one_dim = slopes.shape[1] == 1
         ax = self._begin(ax, (8.2, max(5.2, 0.24 * len(names) + 1.0)))
         if one_dim:
-            x, y = slopes[:, 0], _spread_over_lines(codes)
+            spread = np.random.default_rng(0).uniform(-0.3, 0.3, size=len(codes))
+            x, y = slopes[:, 0], codes + spread
         else:
             x, y = slopes[:, axes[0]], slopes[:, axes[1]]
         shown = _sample(codes, counts, max_items)
@@ -164,10 +165,6 @@ def _sample(codes, counts, max_items):
     place = np.arange(len(codes)) - starts  # place of each item within its group
     chosen = by_group[place < wanted[codes[by_group]]]
     return np.random.default_rng(1).permutation(chosen)
-
-
-def _spread_over_lines(codes):
-    return codes + np.random.default_rng(0).uniform(-0.3, 0.3, size=len(codes))
 
 
 def _scatter_title(n_shown: int, n_items: int) -> str:

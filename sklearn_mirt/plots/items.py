@@ -9,6 +9,7 @@ from sklearn_mirt.plots.style import (
     COLOURS,
     MARKERS,
     ability_plane,
+    columns_of,
     dimension_label,
     group_colour,
     groups_by_size,
@@ -237,8 +238,7 @@ class DifficultyDisplay(Display):
     def from_audit(cls, audit, *, ax=None):
         """Draw the columns mdiff and mdisc of `audit.items`."""
         table = audit.items
-        difficulty = table["mdiff"].to_numpy(dtype=float)
-        discrimination = table["mdisc"].to_numpy(dtype=float)
+        difficulty, discrimination = columns_of(table, "", ["mdiff", "mdisc"]).T
         groups = table["benchmark"].astype(str).to_numpy(dtype=object)
         return cls(difficulty, discrimination, groups=groups).plot(ax=ax)
 

@@ -46,12 +46,14 @@ def dimension_label(dim: str) -> str:
 
 def groups_by_size(labels):
     """Return group names by size, the code of each item, sizes; small ones joined."""
-    unique, codes = np.unique(np.asarray(labels, dtype=str), return_inverse=True)
-    counts = np.bincount(codes, minlength=len(unique))
+    labels = np.asarray(labels, dtype=str)
+    names, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    codes, names, counts = rank[codes], unique[order].tolist(), counts[order]
+    codes, counts, names = (
+        np.argsort(order)[codes],
+        counts[order],
+        names[order].tolist(),
+    )
     if len(names) > MAX_GROUPS:
         n_joined = len(names) - MAX_GROUPS + 1
         names = [*names[: MAX_GROUPS - 1], f"{n_joined} smaller ones"]

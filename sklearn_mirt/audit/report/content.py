@@ -46,7 +46,6 @@ def page_context(audit, *, title=None):
         "dims": _dimensions(audit.dimensions),
         "benchmarks": benchmarks,
         "verdicts": _by_verdict(benchmarks),
-        "has_subsets": len(audit.subsets) > 0,
         "has_stated": any(b["stated"] for b in benchmarks),
         "ability_correlation": _pairs(audit.ability_correlation),
         "has_ranks": any(c.startswith("rank_") for c in audit.abilities),

@@ -13,7 +13,7 @@ _NEGATIVE, _MIDDLE, _POSITIVE = (178, 24, 43), (247, 247, 247), (33, 102, 172)
 
 def number(value, digits=2):
     """Return a number with a real minus sign; a dash where there is none."""
-    if value is None or not math.isfinite(value):
+    if not math.isfinite(value):
         return _NONE
     text = f"{value:,.{digits}f}"
     if float(text.replace(",", "")) == 0:
@@ -23,7 +23,7 @@ def number(value, digits=2):
 
 def share(value, digits=0):
     """Return a share as a percentage."""
-    if value is None or not math.isfinite(value):
+    if not math.isfinite(value):
         return _NONE
     return f"{value:.{digits}%}"
 
@@ -43,33 +43,31 @@ def interval(pair, digits=2):
 
 def p_value(value):
     """Return a p-value in words."""
-    if value is None or not math.isfinite(value):
+    if not math.isfinite(value):
         return _NONE
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def colour(r):
     """Return CSS background and text colour of a correlation."""
-    if r is None or not math.isfinite(r):
+    if not math.isfinite(r):
         return "background:#ddd;color:#000"
     end = _POSITIVE if r > 0 else _NEGATIVE
     weight = min(abs(r), 1.0)
-    mixed = [
-        round((1 - weight) * m + weight * e) for m, e in zip(_MIDDLE, end, strict=True)
-    ]
-    dark = _luminance(mixed) < 0.18  # from here on white text has more contrast
-    return f"background:rgb({mixed[0]},{mixed[1]},{mixed[2]});color:" + (
-        "#fff" if dark else "#000"
-    )
+    ends = zip(_MIDDLE, end, strict=True)
+    rgb = [round((1 - weight) * start + weight * stop) for start, stop in ends]
+    # below this luminance white text has more contrast
+    text = "#fff" if _luminance(rgb) < 0.18 else "#000"
+    return f"background:rgb({rgb[0]},{rgb[1]},{rgb[2]});color:{text}"
 
 
 def _luminance(rgb):
     """Relative luminance (WCAG 2.2)."""
-    linear = [
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
-        for c in (v / 255 for v in rgb)
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    shares = [value / 255 for value in rgb]
+    red, green, blue = (
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 FILTERS = {

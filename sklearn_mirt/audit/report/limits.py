@@ -31,65 +31,66 @@ _ALWAYS = (
 )
 
 
+# What was not run, by the field of the audit that is None then.
+_NOT_RUN = {
+    "bootstrap": (
+        "No bootstrap was run (n_bootstrap, --bootstrap): intervals of abilities "
+        "are those of the model, and there are no ranks with intervals."
+    ),
+    "null": (
+        "No null control was run (n_null, --null): nothing is known of what the "
+        "same analysis finds in shuffled answers."
+    ),
+    "held_out": (
+        "No answers were held out (held_out): nothing is known of how well the "
+        "model predicts what it has not seen."
+    ),
+}
+
+
 def _of_this_audit(audit):
     n, about = len(audit.abilities), audit.about or {}
-    sentences = []
     if not about.get("converged", True):
-        sentences.append(
+        yield (
             "The fit did not converge before its largest number of passes; give it "
             "more (max_iter) before trusting any number."
         )
     if n < FEW_RESPONDENTS:
-        sentences.append(
+        yield (
             f"There are only {n} respondents (fewer than {FEW_RESPONDENTS}): "
             "correlations with ability are wide, and several verdicts may be chance."
         )
     if not about.get("settings", {}).get("respondent_groups", False):
-        sentences.append(
+        yield (
             "Respondents are counted as independent. Checkpoints or fine-tunes of one "
             "model are not: give their family (respondent_groups), or p-values are too "
             "small and intervals too narrow."
         )
     typical = float(audit.abilities["n_answers"].median())
     if typical < _NARROW:
-        sentences.append(
+        yield (
             f"A respondent has {typical:.0f} answers at the median: slopes come out "
             "some 10% small, and intervals of abilities too narrow."
         )
-    lost = [
-        str(row["name"])
-        for _, row in audit.dimensions.iterrows()
-        if "replicates" in audit.dimensions and not row["replicates"]
-    ]
-    if lost:
-        sentences.append(
-            "Not every dimension comes out of both halves of the items "
-            f"({', '.join(lost)}): take findings about it as open."
-        )
-    return sentences + _not_run(audit)
+    yield from _of_halves(audit.dimensions)
+    yield from (
+        sentence
+        for field, sentence in _NOT_RUN.items()
+        if getattr(audit, field) is None
+    )
 
 
-def _not_run(audit):
-    sentences = []
-    if "replicates" not in audit.dimensions:
-        sentences.append(
+def _of_halves(dimensions):
+    if "replicates" not in dimensions:
+        yield (
             "Halves of the items were not compared (n_halves=0): nothing is known of "
             "whether the dimensions would come out again, and correlations have the "
             "same answers on both sides."
         )
-    if audit.bootstrap is None:
-        sentences.append(
-            "No bootstrap was run (n_bootstrap, --bootstrap): intervals of abilities "
-            "are those of the model, and there are no ranks with intervals."
+        return
+    lost = dimensions.loc[~dimensions["replicates"].astype(bool), "name"]
+    if len(lost):
+        yield (
+            "Not every dimension comes out of both halves of the items "
+            f"({', '.join(map(str, lost))}): take findings about it as open."
         )
-    if audit.null is None:
-        sentences.append(
-            "No null control was run (n_null, --null): nothing is known of what the "
-            "same analysis finds in shuffled answers."
-        )
-    if audit.held_out is None:
-        sentences.append(
-            "No answers were held out (held_out): nothing is known of how well the "
-            "model predicts what it has not seen."
-        )
-    return sentences

@@ -35,9 +35,8 @@ def explorer_payload(audit, texts=None):
     payload : dict of plain JSON values
     """
     dims = dimensions_of(audit.items, "slope_")
-    names = [str(name) for name in audit.dimensions["name"]]
     return {
-        "dims": names,
+        "dims": [str(name) for name in audit.dimensions["name"]],
         "items": _items(audit, dims, texts),
         "respondents": _respondents(audit, dims),
         "answers": packed_answers(audit.responses),
@@ -47,6 +46,7 @@ def explorer_payload(audit, texts=None):
 def _items(audit, dims, texts):
     table = audit.items
     benchmarks, of_item = _coded(table["benchmark"])
+    guessing = np.asarray(audit.estimator.item_parameters_.guessing, dtype=float)
     out = {
         "id": [str(name) for name in table.index],
         "benchmarks": benchmarks,
@@ -54,10 +54,10 @@ def _items(audit, dims, texts):
         "slopes": [_rounded(table[f"slope_{d}"]) for d in dims],
         "errors": [_rounded(table[f"se_slope_{d}"], 2) for d in dims],
         "intercept": _rounded(table["intercept"], 2),
-        "guessing": _guessing(audit.estimator),
+        "guessing": _rounded(guessing) if guessing.any() else None,
         "mdisc": _rounded(table["mdisc"], 2),
         "mean": _rounded(table["mean_score"]),
-        "n": [int(n) for n in table["n_answers"]],
+        "n": table["n_answers"].astype(int).tolist(),
         "information": _rounded(average_information(audit.estimator)),
         "backwards": np.flatnonzero(is_backwards(table, dims)).tolist(),
         "saturated": np.flatnonzero(is_saturated_item(table)).tolist(),
@@ -70,18 +70,13 @@ def _items(audit, dims, texts):
     return out
 
 
-def _guessing(estimator):
-    guessing = np.asarray(estimator.item_parameters_.guessing, dtype=float)
-    return _rounded(guessing) if guessing.any() else None
-
-
 def _texts(table, texts):
-    if texts is None:
-        if "text" not in table:
-            return None
+    if texts is not None:
+        found = [texts.get(item, "") for item in table.index]
+    elif "text" in table:
         found = table["text"].tolist()
     else:
-        found = [texts.get(item, "") for item in table.index]
+        return None
     shown = [str(text)[:_LONGEST_TEXT] for text in found]
     # what would make the file too large is cut alike for all items
     room = max(40, _MOST_TEXT // max(len(shown), 1))
@@ -97,13 +92,11 @@ def _respondents(audit, dims):
         "ability": [_rounded(table[d]) for d in dims],
         "error": [_rounded(table[f"se_{d}"]) for d in dims],
         "mean": _rounded(table["mean_score"]),
-        "n": [int(n) for n in table["n_answers"]],
+        "n": table["n_answers"].astype(int).tolist(),
     }
     if f"rank_{dims[0]}" in table:
         for column in ("rank", "low_rank", "high_rank", "n_tied"):
-            out[column] = [
-                [int(value) for value in table[f"{column}_{d}"]] for d in dims
-            ]
+            out[column] = [table[f"{column}_{d}"].astype(int).tolist() for d in dims]
     return out
 
 

@@ -171,6 +171,21 @@ def test_hover_shows_the_item_under_the_pointer(open_report, reports):
     assert item.name in text and item["text"] in text
 
 
+def test_hover_shows_the_right_item_after_the_list_was_sorted(open_report):
+    page = open_report("suite")
+    page.select_option("#axis-y", "2")  # mean score
+    page.locator("#plane").scroll_into_view_if_needed()
+    page.wait_for_timeout(100)
+    place = page.evaluate(WALK)
+    page.mouse.move(*place)
+    before = page.inner_text("#tip")
+    page.mouse.move(0, 0)
+    # a click by the page itself: the window does not scroll to the head of the list
+    page.evaluate("document.querySelector('#item-table thead button').click()")
+    page.mouse.move(*place)
+    assert page.inner_text("#tip") == before
+
+
 def test_abilities_sort_and_search(open_report, reports):
     audit = reports["suite"][0]
     page = open_report("suite")

@@ -9,6 +9,7 @@ import re
 import sys
 import zlib
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from sklearn_mirt.audit.provenance import fingerprint
 
 pytest.importorskip("jinja2", reason="the report needs jinja2")
 
+from sklearn_mirt.audit import report  # noqa: E402
 from sklearn_mirt.audit.report import build_report, formats  # noqa: E402
 from sklearn_mirt.audit.report.payload import explorer_payload, packed_answers  # noqa: E402
 from sklearn_mirt.audit.tables import average_information, is_backwards  # noqa: E402
@@ -116,6 +118,13 @@ def test_the_policy_names_the_script_that_is_there(page):
     script = page[page.rindex("<script>") + len("<script>") : page.rindex("</script>")]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in page
+
+
+def test_every_part_of_the_script_is_in_the_page(page):
+    parts = list((Path(report.__file__).parent / "templates" / "script").glob("*.js"))
+    texts = [part.read_text(encoding="utf-8") for part in parts]
+    assert len(parts) > 1 and all(text in page for text in texts)
+    assert max(text.count("\n") for text in texts) < 250
 
 
 # ------------------------------------------------------------------------ hostile names
@@ -233,11 +242,21 @@ def test_a_report_is_not_readable_by_all_under_a_private_umask(audit, tmp_path):
 def test_the_file_is_written_at_once_or_not_at_all(audit, tmp_path, monkeypatch):
     path = audit.to_html(tmp_path / "report.html")
     before = path.read_bytes()
-    monkeypatch.setattr(os, "replace", lambda *args: 1 / 0)
+    monkeypatch.setattr("os.replace", lambda *args: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         audit.to_html(path)
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
     assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
+def test_the_umask_decides_who_may_read_the_file(audit, tmp_path):
+    before = os.umask(0o077)
+    try:
+        path = audit.to_html(tmp_path / "report.html")
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_without_jinja2_the_message_says_what_to_install(audit, tmp_path, monkeypatch):
