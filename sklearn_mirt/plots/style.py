@@ -47,13 +47,10 @@ def dimension_label(dim: str) -> str:
 def groups_by_size(labels):
     """Return group names by size, the code of each item, sizes; small ones joined."""
     labels = np.asarray(labels, dtype=str)
-    names, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    unique, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    codes, counts, names = (
-        np.argsort(order)[codes],
-        counts[order],
-        names[order].tolist(),
-    )
+    codes = np.argsort(order)[codes]
+    names, counts = unique[order].tolist(), counts[order]
     if len(names) > MAX_GROUPS:
         n_joined = len(names) - MAX_GROUPS + 1
         names = [*names[: MAX_GROUPS - 1], f"{n_joined} smaller ones"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklearn_mirt.data.checks import name_some
+from sklearn_mirt.data.checks import name_some, object_array
 from sklearn_mirt.data.files.tables import FileFormatError, Table
 from sklearn_mirt.data.responses import ResponseData
 
@@ -116,12 +116,19 @@ def _read_wide(table: Table, given: GivenColumns, items):
 
 def _read_sideways(table: Table, given: GivenColumns, items):
     key = 0 if given.item is None else table.find(given.item)
-    ids = table.unique_ids(key, "item")
     labels = [k for k, name in enumerate(table.names) if name in LABEL_COLUMNS]
-    columns = [k for k in range(len(table.names)) if k != key and k not in labels]
-    notes = ["read as items-as-rows: one row per item, one column per respondent"]
-    notes += _set_aside(table, labels) + match(table, ids, items)
-    respondents = np.array([table.names[k] for k in columns], dtype=object)
+    names = {
+        k: name for k, name in enumerate(table.names) if k != key and k not in labels
+    }
+    note = "read as items-as-rows: one row per item, one column per respondent"
+    return _items_as_rows(table, key, names, [note, *_set_aside(table, labels)], items)
+
+
+def _items_as_rows(table: Table, key, names: dict[int, str], notes, items):
+    """Read columns of respondents, whose names are given by place."""
+    ids = table.unique_ids(key, "item")
+    notes += match(table, ids, items)
+    columns, respondents = list(names), object_array(names.values())
     scores = table.numbers(columns)
     _check_range(table, scores, columns, lambda row, k: (respondents[k], ids[row]))
     return ResponseData.from_wide(scores.T, respondents=respondents, items=ids), notes
@@ -171,22 +178,16 @@ def _read_long(table: Table, given: GivenColumns, items, aggregate=None):
 
 def _read_benchmirt(table: Table, given: GivenColumns, items):
     key = table.find("question_id")
-    ids = table.unique_ids(key, "item")
     matches = [_BENCHMIRT.fullmatch(name) for name in table.names]
     models = {k: found["model"] for k, found in enumerate(matches) if found}
-    columns = list(models)
-    if not columns:
+    if not models:
         raise FileFormatError(
             f"{table.path}: no column is named acc_norm_<model>; the columns are "
             f"{name_some(table.names)}"
         )
-    aside = [k for k in range(len(table.names)) if k not in columns and k != key]
-    notes = ["read as benchmirt: one row per question, columns acc_norm_<model>"]
-    notes += _set_aside(table, aside) + match(table, ids, items)
-    respondents = np.array(list(models.values()), dtype=object)
-    scores = table.numbers(columns)
-    _check_range(table, scores, columns, lambda row, k: (respondents[k], ids[row]))
-    return ResponseData.from_wide(scores.T, respondents=respondents, items=ids), notes
+    aside = [k for k in range(len(table.names)) if k not in models and k != key]
+    note = "read as benchmirt: one row per question, columns acc_norm_<model>"
+    return _items_as_rows(table, key, models, [note, *_set_aside(table, aside)], items)
 
 
 READERS = {

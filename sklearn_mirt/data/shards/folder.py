@@ -50,12 +50,18 @@ class ShardFile:
             return arrays["ids"]
 
 
-def write_shard(folder, k, ids, arrays):
-    """Write the file of a shard; return its name."""
+def write_shard(folder, k, ids, cells):
+    """Write respondent ids and cells as a file of a folder; return its name."""
+    arrays = {"ids": ids}
+    if isinstance(cells, SparseCells):
+        arrays |= {"items": cells.respondents, "offsets": cells.offsets}
+    arrays["scores"] = cells.scores
+    if cells.weights is not None:
+        arrays["weights"] = cells.weights
     name = f"shard-{k:05d}.npz"
     scratch = folder / f"{name}.part"
     with open(scratch, "wb") as file:
-        np.savez(file, ids=ids, **arrays)
+        np.savez(file, **arrays)
     os.replace(scratch, folder / name)
     return name
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sklearn_mirt.data.cells import MISSING, SPARSE_BELOW, resolve_repeats
+from sklearn_mirt.data.cells import MISSING, resolve_repeats, store
 from sklearn_mirt.data.checks import checked_scores, checked_weights
 from sklearn_mirt.data.files.atomic import whole_folder
 from sklearn_mirt.data.shards.folder import write_manifest, write_shard
@@ -249,18 +249,12 @@ def build_shard(plan, splits, k):
     item, code, scores, weights = resolve_repeats(
         item, code, scores, weights, shape, plan.aggregate, names
     )
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=len(ids)))])
     if np.isin(scores, (0, 1)).all():
         scores = scores.astype(np.int8)
-    arrays = {"items": item.astype(np.int32), "scores": scores, "offsets": offsets}
-    if weights is not None:
-        arrays["weights"] = weights
-    if len(scores) >= SPARSE_BELOW * shape[0] * shape[1]:
-        arrays = _dense(item, code, scores, weights, shape)
-    name = write_shard(plan.folder, k, ids, arrays)
+    name = write_shard(plan.folder, k, ids, store(item, code, scores, weights, shape))
     w = np.ones(len(scores)) if weights is None else weights.astype(np.float64)
     sums = [np.bincount(item, part, len(plan.items)) for part in (w, w * scores)]
-    answered = np.count_nonzero(np.diff(offsets))
+    answered = np.count_nonzero(np.bincount(code))
     return name, *sums, [len(ids), answered, len(scores)]
 
 
@@ -300,13 +294,3 @@ def _refuse_repeats(item, code, items, ids):
     if len(repeated):
         who, what = divmod(int(key[repeated[0]]), len(items))
         raise RepeatedAnswerError(_scalar(ids[who]), _scalar(items[what]))
-
-
-def _dense(item, code, scores, weights, shape):
-    dense = np.full(shape[::-1], MISSING, dtype=scores.dtype)
-    dense[code, item] = scores
-    arrays = {"scores": dense}
-    if weights is not None:
-        arrays["weights"] = np.zeros(shape[::-1], dtype=np.float32)
-        arrays["weights"][code, item] = weights
-    return arrays

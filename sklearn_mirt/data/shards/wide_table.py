@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_mirt.data.cells import MISSING, SPARSE_BELOW
+from sklearn_mirt.data.cells import MISSING, SPARSE_BELOW, DenseCells, store
 from sklearn_mirt.data.checks import dense_scores
 from sklearn_mirt.data.files.atomic import whole_folder
 from sklearn_mirt.data.shards.folder import write_manifest, write_shard
@@ -148,16 +148,14 @@ class _Write:
         scores = self._checked(table, ids, piece)
         seen = scores != MISSING
         score = np.where(seen, scores, 0).sum(0, dtype=np.float64)
-        arrays = {"scores": scores}
+        cells = DenseCells(scores, None)
         if np.count_nonzero(seen) < SPARSE_BELOW * scores.size:
             row, item = np.nonzero(seen)
-            offsets = np.concatenate([[0], np.cumsum(seen.sum(1))])
-            arrays = {"scores": scores[row, item], "items": item.astype(np.int32)}
-            arrays["offsets"] = offsets
+            cells = store(item, row, scores[row, item], None, scores.shape[::-1])
         if ids is None:
             first = piece.first_row or 0
             ids = np.arange(first, first + len(scores))
-        name = write_shard(self.folder, piece.number, ids, arrays)
+        name = write_shard(self.folder, piece.number, ids, cells)
         counts = [len(scores), int(seen.any(1).sum()), int(seen.sum())]
         return name, seen.sum(0, dtype=np.float64), score, counts
 

@@ -128,6 +128,14 @@ class AnswerLog:
         self.provenance.append(row)
         return row
 
+    def note_runs(self, path, tasks, noun: str) -> None:
+        """Note how many runs were read; refuse where none of the tasks was wanted."""
+        if not self.provenance:
+            raise FileFormatError(
+                f"{path}: no such task; there are {', '.join(sorted(tasks))}"
+            )
+        self.notes.append(f"read {len(self.provenance)} {noun}")
+
     def add(self, run, item, score, *, weight=1.0, line=0, key=None, digest=None):
         """Add one answer, or the mean of `weight` repeats.
 

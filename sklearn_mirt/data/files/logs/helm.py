@@ -69,11 +69,7 @@ def read(paths: list[Path], options: ReadOptions, log: AnswerLog) -> None:
         if options.wants(task):
             run = log.start_run(path, model, task, harness="HELM", **facts)
             n_perturbed += _read_stats(path, run, options, log)
-    if not log.provenance:
-        raise FileFormatError(
-            f"{paths[0]}: no such task; there are {', '.join(sorted(tasks))}"
-        )
-    log.notes.append(f"read {len(log.provenance)} runs of HELM")
+    log.note_runs(paths[0], tasks, "runs of HELM")
     if n_perturbed:
         log.notes.append(f"passed over {n_perturbed} entries of perturbed instances")
 

@@ -64,11 +64,7 @@ def read(paths: list[Path], options: ReadOptions, log: AnswerLog) -> None:
             _read_log(path, header, options, log)
         if options.progress is not None:
             options.progress.advance(path.stat().st_size)
-    if not log.provenance:
-        raise FileFormatError(
-            f"{paths[0]}: no such task; there are {', '.join(sorted(tasks))}"
-        )
-    log.notes.append(f"read {len(log.provenance)} logs of Inspect")
+    log.note_runs(paths[0], tasks, "logs of Inspect")
 
 
 def _guarded(path, function):

@@ -59,11 +59,7 @@ def read(paths: list[Path], options: ReadOptions, log: AnswerLog) -> None:
             )
             for number, detail in _details(path, document):
                 _add(detail, number, run, options, log)
-    if not log.provenance:
-        raise FileFormatError(
-            f"{paths[0]}: no such task; there are {', '.join(sorted(tasks))}"
-        )
-    log.notes.append(f"read {len(log.provenance)} result files of OpenCompass")
+    log.note_runs(paths[0], tasks, "result files of OpenCompass")
 
 
 def _details(path, document):
