@@ -58,8 +58,11 @@ def blocks(page):
 
 
 def pages_with_code():
-    for page in filter(blocks, PAGES):
-        yield pytest.param(page, marks=EXPECTED.get(page.stem, ()), id=page.stem)
+    return [
+        pytest.param(page, marks=EXPECTED.get(page.stem, ()), id=page.stem)
+        for page in PAGES
+        if blocks(page)
+    ]
 
 
 @pytest.mark.slow
