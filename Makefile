@@ -4,6 +4,7 @@
 #     make test-quick  the tests that take under two seconds each (two minutes)
 #     make nightly   the properties with 1,000 random examples each (some minutes)
 #     make coverage  line and branch coverage (some minutes)
+#     make mutants  change modules one operation at a time: do tests notice? (some minutes)
 #     make plots   draw every display into docs/_build/plots/, to be looked at
 #     make docs    build the documentation into docs/_build/html/
 #     make links   ask every address that the documentation names (needs a network)
@@ -27,7 +28,7 @@ OLDEST_TESTS = tests/data/test_responses.py tests/data/files/test_read.py \
 # One thread per process: the tests already run in several processes.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test test-quick nightly coverage test-oldest plots docs links lint pip-audit types clean
+.PHONY: help demo test test-quick nightly coverage mutants test-oldest plots docs links lint pip-audit types clean
 
 help:
 	@sed -n 's/^#     //p' Makefile
@@ -74,6 +75,11 @@ coverage: $(VENV)/.installed-test
 	$(COVERAGE) combine -q
 	$(COVERAGE) report --skip-covered --fail-under=90
 
+mutants: $(VENV)/.installed-test,mutants
+	rm -rf mutants
+	$(ONE_THREAD) $(BIN)/mutmut run --max-children $(WORKERS)
+	$(BIN)/mutmut results
+
 # Compiled code is kept apart: another numba would throw away that of this one.
 $(OLDEST)/.installed: pyproject.toml requirements/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
@@ -109,5 +115,5 @@ types: $(VENV)/.installed-lint
 	$(BIN)/mypy
 
 clean:
-	rm -rf docs/_build docs/auto_examples docs/generated $(VENV) $(OLDEST) build dist demo-audit .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage*
+	rm -rf docs/_build docs/auto_examples docs/generated $(VENV) $(OLDEST) build dist mutants demo-audit .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,6 +3,7 @@
 import ast
 import functools
 import re
+import runpy
 import textwrap
 from pathlib import Path
 
@@ -21,6 +22,15 @@ FENCED = re.DOTALL | re.MULTILINE
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
+# A page or an example should not warn its reader; other packages may deprecate things.
+NO_WARNING = pytest.mark.filterwarnings(
+    "error", "default::DeprecationWarning", "default::FutureWarning"
+)
+# The data of a page may call for a warning.
+EXPECTED = {
+    "exact_fits": pytest.mark.filterwarnings("ignore:The slopes of items 2 grow")
+}
+
 # What the reader is asked to fill in, by page.
 FILL_IN = {
     "selecting_items": """
@@ -34,26 +44,41 @@ run_my_checkpoint = lambda names: full.iloc[:1][names]
 }
 
 
+@pytest.fixture
+def pyplot():
+    """Pyplot that draws to no screen; its figures are closed after the test."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    yield pyplot
+    pyplot.close("all")
+
+
 def blocks(page):
     return BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
+def pages_with_code():
+    return [
+        pytest.param(page, marks=EXPECTED.get(page.stem, ()), id=page.stem)
+        for page in PAGES
+        if blocks(page)
+    ]
+
+
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.stem)
-def test_code_of_the_documentation_runs(page, tmp_path, monkeypatch):
+@NO_WARNING
+@pytest.mark.parametrize("page", pages_with_code())
+def test_code_of_the_documentation_runs(page, tmp_path, monkeypatch, pyplot):
     pytest.importorskip("jinja2", reason="pages write a report")
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    pyplot.switch_backend("agg")
     monkeypatch.chdir(tmp_path)
-    # the page's call with the defaults takes minutes
-    small = functools.partial(selection_curve, budgets=(5, 10), cv=2, n_draws=1)
-    monkeypatch.setattr(sklearn_mirt, "selection_curve", small)
+    if page.stem == "selecting_items":
+        # with the defaults of the page the curve takes minutes
+        small = functools.partial(selection_curve, budgets=(5, 10), cv=2, n_draws=1)
+        monkeypatch.setattr(sklearn_mirt, "selection_curve", small)
     names = {}
     exec(FILL_IN.get(page.stem, ""), names)
     for number, block in enumerate(blocks(page)):
         exec(compile(block, f"{page.name}, block {number}", "exec"), names)
-    pyplot.close("all")
 
 
 def test_the_tables_of_the_readme_go_together(tmp_path):
@@ -136,9 +161,20 @@ def test_addresses_are_complete_and_few():
     }
 
 
-@pytest.mark.parametrize(
-    "script", sorted((ROOT / "examples").glob("plot_*.py")), ids=lambda p: p.stem
-)
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EACH_EXAMPLE = pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.stem)
+
+
+@pytest.mark.slow
+@NO_WARNING
+@EACH_EXAMPLE
+def test_an_example_runs(script, tmp_path, monkeypatch, pyplot):
+    pytest.importorskip("jinja2", reason="examples write a report")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script))
+
+
+@EACH_EXAMPLE
 def test_examples_are_short_and_use_public_names(script):
     text = script.read_text(encoding="utf-8")
     assert len(text.splitlines()) < 80
@@ -148,5 +184,11 @@ def test_examples_are_short_and_use_public_names(script):
                 assert alias.name in sklearn_mirt.__all__
 
 
-def test_there_are_eight_examples():
-    assert len(list((ROOT / "examples").glob("plot_*.py"))) >= 8
+@EACH_EXAMPLE
+def test_an_example_is_shown_in_the_gallery(script):
+    """sphinx-gallery shows scripts with a title whose name begins with plot_."""
+    assert script.name.startswith("plot_")
+    title, line = ast.get_docstring(ast.parse(script.read_text("utf-8"))).split("\n")[
+        :2
+    ]
+    assert set(line) == {"="} and len(line) >= len(title)

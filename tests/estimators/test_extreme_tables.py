@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from response_tables import finite
 
 from sklearn_mirt import MIRTTransformer
@@ -43,6 +43,8 @@ def test_a_perfectly_ordered_table_needs_no_second_try():
     """Elsewhere training ends in NaN, and users retry until it works."""
     for X in (np.tri(3), np.tri(3)[::-1], 1 - np.tri(3), np.tri(8)):
         assert finite(MIRTTransformer(2).fit(X))
+        one = MIRTTransformer(1).fit(X)
+        assert_array_equal(one.abilities_[:, 0].argsort(), X.sum(axis=1).argsort())
 
 
 @pytest.mark.slow

@@ -162,8 +162,9 @@ def test_missing_targets_can_be_scored(answers):
         ),
         error_score="raise",
     )
-    assert np.isfinite(scores["test_loss"]).all()
-    assert np.isfinite(scores["test_auc"]).all()
+    # answers at random have a loss of log 2 and an AUC of one half
+    assert scores["test_loss"].min() > -np.log(2)
+    assert scores["test_auc"].min() > 0.6
 
 
 def test_cells_can_be_cross_validated():

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_mirt import ItemParameters
+from sklearn_mirt.models.items import item_coordinates
 
 
 @pytest.fixture
@@ -67,3 +68,19 @@ def test_an_item_with_neither_slope_nor_intercept_has_no_difficulty(items):
     flat = dataclasses.replace(items, intercepts=np.zeros(3))
     with np.errstate(all="raise"):
         assert_array_equal(flat.mdiff, [0, np.nan, 0])
+
+
+def test_some_items_keep_their_further_parameters(items):
+    ceilings = {"ceiling": np.array([0.9, 1.0, 0.8])}
+    four = dataclasses.replace(items, model="4pl", extras=ceilings)
+    assert_array_equal(four.take([2, 0]).extras["ceiling"], [0.8, 0.9])
+
+
+@pytest.mark.parametrize("center", [None, np.array([0.5, -2.0])])
+def test_a_change_of_coordinates_keeps_every_logit(items, center):
+    M = np.array([[1.0, 2.0], [0.5, -1.0]])
+    old = np.array([[1.0, -1.0], [0.0, 0.5]])
+    mean = items.mean @ item_coordinates(M, center).T
+    changed = dataclasses.replace(items, slopes=mean[:, :-1], intercepts=mean[:, -1])
+    new = np.linalg.solve(M, (old - (0 if center is None else center)).T).T
+    assert_allclose(changed.logit(new), items.logit(old))

@@ -1,15 +1,17 @@
 """Damaged and unusual files: read correctly, or refused with the place in one line."""
 
 import gzip
-import importlib.util
 import json
 import os
-from pathlib import Path
+import shutil
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from damaged_files import attempt, damaged, good_files
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sklearn_mirt.data.files.read import FileFormatError, read_responses
 
@@ -180,17 +182,21 @@ def test_every_damaged_byte_of_a_columnar_file_is_refused_or_harmless(tmp_path, 
             assert data.n_respondents <= 2
 
 
-def test_damaged_files_of_every_kind(tmp_path):
-    """A short run of the fuzzer, `benchmarks/fuzz_readers.py`."""
-    script = Path(__file__).parents[3] / "benchmarks" / "fuzz_readers.py"
-    spec = importlib.util.spec_from_file_location("fuzz_readers", script)
-    fuzzer = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(fuzzer)
-    rng = np.random.default_rng(0)
-    for k in range(12):
-        for i, (name, content, reader) in enumerate(fuzzer.seeds(rng)):
-            bad = fuzzer.damaged(content, rng) if k else content
-            result = fuzzer.attempt(tmp_path / f"{k}-{i}", name, bad, reader)
-            assert result == "data" if not k else result in {"data", "refused"}, (
-                f"{name}: {bad!r}: {result}"
-            )
+GOOD_FILES = good_files()
+EACH_FILE = pytest.mark.parametrize("file", GOOD_FILES, ids=lambda file: file[0])
+
+
+@EACH_FILE
+def test_good_files_are_read(tmp_path, file):
+    assert attempt(tmp_path / "folder", *file) == "data"
+
+
+@EACH_FILE
+@given(seed=st.integers(0, 2**32 - 1))
+def test_damaged_files_are_read_or_refused_in_one_line(tmp_path_factory, file, seed):
+    name, content, reader = file
+    content = damaged(content, np.random.default_rng(seed))
+    folder = tmp_path_factory.mktemp("damaged")
+    result = attempt(folder / "folder", name, content, reader)
+    shutil.rmtree(folder)
+    assert result in {"data", "refused"}

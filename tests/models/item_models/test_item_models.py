@@ -110,7 +110,9 @@ def test_closed_forms():
 def test_extreme_logits_stay_finite(t, d, model):
     extras = np.full((1, model.n_extras(2)), d)
     at = np.array([[t]])
-    assert np.isfinite(model.log_probabilities(at, extras)).all()
+    logarithms = model.log_probabilities(at, extras)
+    assert np.isfinite(logarithms).all()
+    np.testing.assert_allclose(np.exp(logarithms).sum(axis=1), 1)
     assert np.isfinite(model.first(at, extras)).all()
     assert np.isfinite(model.second(at, extras)).all()
 
