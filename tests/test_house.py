@@ -12,7 +12,7 @@ MOST_LINES_OF_A_FILE = 500
 MOST_CODE_LINES_OF_A_FUNCTION = 50
 # code lines of the package: raise it only for a new capability, and say so in the
 # commit; a line is counted if it holds code, docstrings not being code
-MOST_CODE_LINES = 18_900
+MOST_CODE_LINES = 18_450
 
 LAYOUT = (
     tokenize.COMMENT,
