@@ -9,9 +9,13 @@ import pytest
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 
-pytestmark = pytest.mark.skipif(
-    not BENCHMARKS.is_dir(), reason="the benchmarks are not part of this installation"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not BENCHMARKS.is_dir(),
+        reason="the benchmarks are not part of this installation",
+    ),
+]
 
 
 def run(script, *arguments):

@@ -16,6 +16,7 @@ from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.solvers.kernels import compiling, elementwise
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::sklearn_mirt.exceptions.ResponseDataWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
