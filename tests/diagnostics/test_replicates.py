@@ -63,6 +63,7 @@ def test_replicates_of_something_else_are_refused(tmp_path, table, fitted):
     bootstrap(fitted, table, **{**options, "n_replicates": 5})  # more of the same
 
 
+@pytest.mark.slow
 def test_the_command_goes_on_where_it_was_interrupted(tmp_path, table, monkeypatch):
     testing = pytest.importorskip("typer.testing")
     pytest.importorskip("rich")

@@ -139,6 +139,7 @@ def test_one_estimator_may_transform_in_many_threads():
             assert_array_equal(found, mirt.transform(X))
 
 
+@pytest.mark.slow
 def test_a_spawned_process_gives_the_same_bytes():
     X = make_responses(30, 40, 2, random_state=0).responses
     X.setflags(write=False)

@@ -62,6 +62,7 @@ def test_a_graded_score_is_the_mean_of_its_steps():
     assert_allclose(found, graded_scores(items, abilities_of().mean), rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["2pl", "graded"])
 def test_scores_are_averaged_over_abilities(model):
     items = items_of(model)

@@ -101,6 +101,7 @@ def test_chosen_samples_as_a_filter_of_inspect(tmp_path):
         inspect_filter(path, "x")
 
 
+@pytest.mark.slow
 def test_inspect_takes_the_filter(tmp_path):
     dataset = pytest.importorskip("inspect_ai.dataset")
     (tmp_path / "c.json").write_text('{"t": [1]}')

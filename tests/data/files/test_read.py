@@ -366,6 +366,7 @@ SETS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "layout", "n_respondents", "n_items"), SETS)
 def test_real_sets_are_recognised(real_data, name, layout, n_respondents, n_items):
     folder = real_data(name)
