@@ -90,7 +90,7 @@ $(OLDEST)/.installed: pyproject.toml requirements/oldest.txt
 
 test-oldest: $(OLDEST)/.installed
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(ONE_THREAD) \
-		$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m 'not slow' $(OLDEST_TESTS)
+		$(OLDEST)/bin/python -m pytest -n $(WORKERS) $(OLDEST_TESTS)
 
 plots: $(VENV)/.installed-docs
 	$(ONE_THREAD) MPLBACKEND=agg $(BIN)/python docs/contact_sheet.py docs/_build/plots

@@ -9,9 +9,13 @@ import pytest
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 
-pytestmark = pytest.mark.skipif(
-    not BENCHMARKS.is_dir(), reason="the benchmarks are not part of this installation"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not BENCHMARKS.is_dir(),
+        reason="the benchmarks are not part of this installation",
+    ),
+]
 
 
 def run(script, *arguments):
@@ -21,7 +25,6 @@ def run(script, *arguments):
     )
 
 
-@pytest.mark.slow
 def test_a_run_measures_what_is_there_and_says_what_is_not(tmp_path):
     out = tmp_path / "results.json"
     libraries = ["sklearn_mirt", "factor_analysis", "nonsense"]
@@ -48,7 +51,6 @@ def test_a_run_measures_what_is_there_and_says_what_is_not(tmp_path):
     assert run("compare.py", out, slower).returncode == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "said"),
     [

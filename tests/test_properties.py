@@ -37,7 +37,7 @@ from sklearn_mirt.metrics.splitters import CellKFold, ItemKFold, RespondentKFold
 from sklearn_mirt.models.item_bank_file import load_item_bank, save_item_bank
 from sklearn_mirt.models.rotation.apply import congruence
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 NAN = np.nan
 FITTED = ("slopes_", "intercepts_", "abilities_", "item_covariances_")
 SCORES = st.sampled_from([0.0, 0.0, 1.0, 1.0, 0.5, NAN])

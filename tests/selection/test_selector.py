@@ -495,6 +495,7 @@ def test_unknown_included_name(data):
 # scikit-learn -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_works_in_a_pipeline_and_a_grid_search(data):
     X, groups = data
     y = X.mean(axis=1)

@@ -118,6 +118,7 @@ def test_a_shard_runner_has_what_the_protocol_names(new_runner):
     assert_keeps(new_runner(1), base.ShardRunner)
 
 
+@pytest.mark.slow
 def test_a_runner_opens_blocks_and_adds_up_in_their_order(new_runner):
     blocks = [Block(k) for k in range(150)]
     found = []

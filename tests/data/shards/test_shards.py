@@ -115,6 +115,7 @@ def _design(data):
     return make_design(data.items, None, None, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"guessing": 0.1}, {"positive_slopes": True}])
 def test_the_optimum_is_that_of_the_table_in_memory(table, shards, options):
     mirt = MIRTTransformer(2, dtype="float64", tol=1e-8, max_iter=900, **options)
@@ -218,6 +219,7 @@ def test_a_rotation_takes_the_abilities_along(shards):
     assert ("respondents", "300") in turned._summary()
 
 
+@pytest.mark.slow
 def test_a_classifier_predicts_respondents_of_shards(table, shards):
     clf = MIRTClassifier(2, dtype="float64", tol=1e-9).fit(shards)
     whole = MIRTClassifier(2, dtype="float64", solver="variational", tol=1e-9)
@@ -272,6 +274,7 @@ def test_a_full_disk_leaves_nothing(table, tmp_path, monkeypatch):
 # ------------------------------------------------------------------------ wide tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.3, 0.95])
 def test_a_memory_map_is_read_by_runs_of_rows(tmp_path, monkeypatch, missing):
     from sklearn_mirt.data.shards import wide_table as wide_sharding
@@ -459,6 +462,7 @@ def _killed_in_pass(monkeypatch, n, error=_KilledError):
     monkeypatch.setattr(RespondentFit, "pass_", fails)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "n, error", [(2, _KilledError), (7, KeyboardInterrupt), (9, _KilledError)]
 )
