@@ -10,7 +10,6 @@ from report_cases import HOSTILE, enlarged, hostile_audit, suite_audit
 
 from sklearn_mirt import MIRTTransformer, audit_benchmarks, read_items, read_responses
 
-
 pytest.importorskip("jinja2", reason="the report needs jinja2")
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
