@@ -25,7 +25,6 @@ def run(script, *arguments):
     )
 
 
-@pytest.mark.slow
 def test_a_run_measures_what_is_there_and_says_what_is_not(tmp_path):
     out = tmp_path / "results.json"
     libraries = ["sklearn_mirt", "factor_analysis", "nonsense"]
@@ -52,7 +51,6 @@ def test_a_run_measures_what_is_there_and_says_what_is_not(tmp_path):
     assert run("compare.py", out, slower).returncode == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "said"),
     [

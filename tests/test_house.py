@@ -1,6 +1,7 @@
 """The limits of the house: no circle, no long function, no long file, few lines."""
 
 import ast
+import functools
 import io
 import tokenize
 from graphlib import CycleError, TopologicalSorter
@@ -25,6 +26,7 @@ LAYOUT = (
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@functools.cache
 def code_lines(text):
     """Numbers of the lines that hold code: no blank line, comment or docstring."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)

@@ -318,6 +318,7 @@ def test_demo_recovers_the_truth_of_the_suite(audit_is_there):
     assert len(table) == 16
 
 
+@pytest.mark.slow
 def test_audit_of_a_small_file_end_to_end(audit_is_there, tmp_path):
     data = sklearn_mirt.datasets.make_benchmark_suite(scale=0.02)
     data.responses.rename_axis(index="model").to_csv("scores.csv")

@@ -10,8 +10,6 @@ from report_cases import HOSTILE, enlarged, hostile_audit, suite_audit
 
 from sklearn_mirt import MIRTTransformer, audit_benchmarks, read_items, read_responses
 
-pytestmark = pytest.mark.slow
-
 pytest.importorskip("jinja2", reason="the report needs jinja2")
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
@@ -20,6 +18,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
     pytest.skip("there is no chromium on this machine", allow_module_level=True)
 
+pytestmark = pytest.mark.slow  # starts a browser
 _FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update"),
@@ -314,7 +313,6 @@ def real_report(real_data, tmp_path_factory):
     return audit, audit.to_html(tmp_path_factory.mktemp("nlu") / "nlu.html")
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_report_of_real_test_sets_works(real_report, reports, open_report):
     audit, path = real_report

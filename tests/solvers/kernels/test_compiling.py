@@ -16,7 +16,6 @@ from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.solvers.kernels import compiling, elementwise
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::sklearn_mirt.exceptions.ResponseDataWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
@@ -96,6 +95,7 @@ def test_a_second_fit_compiles_nothing(table):
     assert [len(f.signatures) for f in kernels] == compiled
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing(tmp_path):
     """It finds the compiled kernels in the cache."""
     code = """if True:

@@ -35,6 +35,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 OPTIONS = {"n_dims": 2, "max_iter": 4, "tol": 0}
+# each test starts a cluster
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:The fit stopped after"),

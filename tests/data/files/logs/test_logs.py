@@ -242,6 +242,7 @@ def test_progress_counts_all_bytes():
 # ---- Inspect
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scorer", ["match", "includes"])
 @pytest.mark.parametrize("errors", ["missing", "wrong"])
 def test_every_cell_of_real_inspect_logs(scorer, errors):
