@@ -64,14 +64,12 @@ KERNEL_TESTS = tests/solvers/kernels/test_kernels.py \
 	tests/solvers/kernels/test_backends_agree.py tests/estimators/test_baselines.py \
 	tests/solvers/quadrature/test_likelihood.py \
 	tests/data/shards/test_shards.py::test_a_shard_may_be_swept_in_blocks
-COVERED_TESTS = tests/data tests/metrics tests/models tests/selection tests/solvers \
-	tests/estimators
 COVERAGE = $(ONE_THREAD) $(BIN)/python -m coverage
 
 coverage: $(VENV)/.installed-test
 	$(COVERAGE) erase
 	NUMBA_DISABLE_JIT=1 $(COVERAGE) run -m pytest -q --timeout 120 $(KERNEL_TESTS)
-	$(COVERAGE) run -m pytest -q --timeout 600 $(COVERED_TESTS)
+	$(COVERAGE) run -m pytest -q --timeout 600 $(PYTEST_ARGS)
 	$(COVERAGE) combine -q
 	$(COVERAGE) report --skip-covered --fail-under=90
 

@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, settings
 
 # The first example of a property may pay for a numba compilation: no deadline. `make
 # test` tries the same 50 examples each time, `make nightly` 1,000 other ones.
-_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+# `make mutants` runs a test again and again in one process, each time as a new object.
+_UNCHECKED = [HealthCheck.too_slow, HealthCheck.differing_executors]
+_COMMON = {"deadline": None, "suppress_health_check": _UNCHECKED}
 settings.register_profile("test", max_examples=50, derandomize=True, **_COMMON)
 settings.register_profile("nightly", max_examples=1000, print_blob=True, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))

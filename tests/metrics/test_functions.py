@@ -318,3 +318,57 @@ class TestReport:
             metrics.prediction_report(self.X, self.y[1:], self.p[1:])
         with pytest.raises(ValueError, match="2 group labels for 9 cells"):
             metrics.prediction_report(self.X, self.y, self.p, groups=["a", "b"])
+
+
+UNDEFINED = {
+    metrics.cell_log_loss: "No cell is observed.",
+    metrics.cell_brier: "No cell is observed.",
+    metrics.cell_auc: "The AUC needs both right and wrong answers.",
+    metrics.mean_score_spearman: "Ranks need at least two respondents of differing",
+    metrics.mean_score_kendall: "Ranks need at least two respondents of differing",
+}
+
+
+@pytest.mark.parametrize("metric", UNDEFINED, ids=lambda metric: metric.__name__)
+def test_an_undefined_metric_warns_why(metric):
+    nothing = np.full((1, 2), np.nan)
+    with pytest.warns(UndefinedMetricWarning, match=UNDEFINED[metric]):
+        assert np.isnan(metric(nothing, np.full((1, 2), 0.5)))
+
+
+def test_one_right_and_one_wrong_answer_have_an_auc_whatever_their_weight():
+    for weight in (1e-3, 1.0):
+        auc = metrics.cell_auc([1, 0], [0.2, 0.7], sample_weight=[weight, weight])
+        assert auc == 0.0
+
+
+@pytest.mark.parametrize(
+    "metric", [metrics.mean_score_spearman, metrics.mean_score_kendall]
+)
+def test_two_respondents_are_in_the_right_or_the_wrong_order(metric):
+    y = np.array([[1, 0], [1, 1]])
+    assert metric(y, [[0.2, 0.3], [0.5, 0.7]]) == pytest.approx(1)
+    assert metric(y, [[0.5, 0.7], [0.2, 0.3]]) == pytest.approx(-1)
+
+
+@pytest.mark.parametrize(
+    "metric", [metrics.mean_score_spearman, metrics.mean_score_kendall]
+)
+def test_weights_decide_the_order_of_respondents(metric):
+    """The means observed are 3/4 and 1/3, or 1/4 and 2/3."""
+    y, p = [[1, 0], [0, 1]], [[0.9, 0.9], [0.1, 0.1]]
+    for weight, order in (([[3, 1], [2, 1]], 1), ([[1, 3], [1, 2]], -1)):
+        assert metric(y, p, sample_weight=weight) == pytest.approx(order)
+
+
+def test_cells_of_weight_two_are_cells_that_come_twice():
+    rng = np.random.default_rng(0)
+    X = np.array([(f"m{i}", f"q{j}") for i in range(6) for j in range(8)], object)
+    y, p = rng.integers(0, 2, 48).astype(float), rng.random(48)
+    weight = rng.integers(1, 3, 48)
+    weighted = metrics.prediction_report(X, y, p, sample_weight=weight)
+    twice = metrics.prediction_report(
+        *(np.repeat(v, weight, axis=0) for v in (X, y, p))
+    )
+    columns = weighted.columns.drop(["n_cells", "n_respondents"])
+    pd.testing.assert_frame_equal(weighted[columns], twice[columns])
