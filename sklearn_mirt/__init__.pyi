@@ -25,8 +25,6 @@ from .banks.interchange import write_pyirt as write_pyirt
 # data
 from .data.files.read import read_items as read_items
 from .data.files.read import read_responses as read_responses
-
-# selection
 from .data.files.write import write_responses as write_responses
 from .data.responses import ResponseData as ResponseData
 from .data.shards.responses import ShardedResponses as ShardedResponses
@@ -65,6 +63,8 @@ from .models.item_bank import ItemBank as ItemBank
 from .models.item_bank_file import load_item_bank as load_item_bank
 from .models.item_bank_file import save_item_bank as save_item_bank
 from .models.items import ItemParameters as ItemParameters
+
+# selection
 from .selection.baseline_scorers import RawMeanScorer as RawMeanScorer
 from .selection.baseline_scorers import RidgeScorer as RidgeScorer
 from .selection.baseline_scorers import StratifiedMeanScorer as StratifiedMeanScorer

@@ -87,24 +87,23 @@ class BaseMIRT(
         answers : InMemory or InShards
             The answers, and the steps that differ where abilities stay in shards.
         """
-        for name in _NOT_OF_EVERY_FIT:
-            self.__dict__.pop(name, None)
         answers.check(self)
         data = answers.data
         design = make_design(
             data.items, self.item_groups, self.guessing, self.positive_slopes
         )
         _report_silent(answers.silent())
+        n_dims = answers.number_of_dimensions(self)
+        solver = answers.solver(self, n_dims)
+        reporter = PassReporter(self, self.max_iter)
+        start = answers.start(self, n_dims, design)
+        result = solver.solve(data, n_dims, design, start=start, callback=reporter)
+        # a fit that fails or is interrupted before here leaves the last one whole
+        for name in _NOT_OF_EVERY_FIT:
+            self.__dict__.pop(name, None)
         means = data.item_means()
         self.constant_items_ = data.items[(means == 0) | (means == 1)]
-        self.n_dims_ = answers.number_of_dimensions(self)
-        solver = answers.solver(self)
-        reporter = PassReporter(self, self.max_iter)
-        start = answers.start(self, design)
-        result = solver.solve(
-            data, self.n_dims_, design, start=start, callback=reporter
-        )
-        self.solver_ = solver.name
+        self.n_dims_, self.solver_ = n_dims, solver.name
         result = answers.keep(self, result)
         if self.q_matrix is None:
             result, M = self._rotated(result, answers.item_weight > 0)
@@ -188,8 +187,9 @@ class BaseMIRT(
         if method is None:
             M = _principal_axes(items, abilities)
         else:
-            seeded = {"random_state": self._seed(), **options}
-            M = rotation_matrix(items, abilities, method, **seeded)
+            is_seed = isinstance(self.random_state, numbers.Integral)
+            options.setdefault("random_state", self.random_state if is_seed else 0)
+            M = rotation_matrix(items, abilities, method, **options)
         return self._moved(M).set_params(rotation=method)
 
     def _moved(self, M):

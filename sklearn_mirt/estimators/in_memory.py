@@ -71,10 +71,10 @@ class InMemory:
             n_jobs=estimator.n_jobs,
         ).recommended
 
-    def solver(self, estimator):
+    def solver(self, estimator, n_dims):
         """Return the solver that the settings ask for."""
         # imported here: they compile kernels, which an import of the package must not
-        if self._is_exact(estimator):
+        if self._is_exact(estimator, n_dims):
             from sklearn_mirt.solvers.quadrature.solver import QuadratureSolver
 
             return QuadratureSolver(
@@ -96,7 +96,7 @@ class InMemory:
             estimator.n_jobs,
         )
 
-    def _is_exact(self, estimator):
+    def _is_exact(self, estimator, n_dims):
         """Return whether the exact solver is asked for, or the one to take."""
         from sklearn_mirt.solvers.quadrature.solver import prefers_exact
 
@@ -112,16 +112,16 @@ class InMemory:
         if estimator.solver != "auto" or only_exact:
             return estimator.solver != "variational"
         plain = not estimator.positive_slopes and estimator.device == "cpu"
-        size = self.data.n_respondents, self.data.n_items, estimator.n_dims_
+        size = self.data.n_respondents, self.data.n_items, n_dims
         return plain and prefers_exact(*size)
 
-    def start(self, estimator, design):
+    def start(self, estimator, n_dims, design):
         """Return the earlier result to start from, if warm_start is on and it fits."""
         earlier = getattr(estimator, "_last_result", None)
         if not estimator.warm_start or earlier is None:
             return None
         same = (
-            earlier.items.n_dims == estimator.n_dims_
+            earlier.items.n_dims == n_dims
             and np.array_equal(earlier.items.ids, self.data.items)
             and np.array_equal(earlier.abilities.ids, self.data.respondents)
             and len(earlier.prior.means) == design.n_groups

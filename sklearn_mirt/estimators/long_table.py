@@ -25,11 +25,15 @@ class LongAnswersMixin:
     def predict_proba(self, X):
         """Return probabilities of a wrong and of a right answer.
 
+        Those of :class:`MIRTClassifier` are averaged over the uncertainty of abilities
+        and items.
+
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_answers, 2)
-            Respondent id and item id. An id that the fit has not seen gets the average
-            of the respondents, or the prior of the item's group.
+            Respondent id and item id. Ids that the fit has not seen get averages in a
+            baseline; in :class:`MIRTClassifier` the population of abilities and the
+            prior of the item's group, or an error (see `handle_unknown`).
 
         Returns
         -------

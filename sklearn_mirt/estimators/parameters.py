@@ -28,9 +28,9 @@ def _is_flag(value):
 
 
 def _is_seed(value):
-    return (
-        value is None or _is_integer(value) or isinstance(value, np.random.RandomState)
-    )
+    if _is_integer(value):
+        return 0 <= value < 2**32
+    return value is None or isinstance(value, np.random.RandomState)
 
 
 # rotations to a target need one, which is no constructor parameter
@@ -59,7 +59,10 @@ _PARAMETERS = {
         lambda v: v is None or (isinstance(v, numbers.Integral) and v != 0),
         "None or an integer other than 0",
     ),
-    "random_state": (_is_seed, "None, an integer or a numpy RandomState"),
+    "random_state": (
+        _is_seed,
+        "None, an integer in [0, 2**32) or a numpy RandomState",
+    ),
     "verbose": (
         lambda v: _is_flag(v) or _whole(0)(v),
         "True, False or an integer of at least 0",

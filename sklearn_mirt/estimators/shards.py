@@ -77,11 +77,11 @@ class InShards:
         """Return `n_dims`."""
         return estimator.n_dims
 
-    def solver(self, estimator):
+    def solver(self, estimator, n_dims):
         """Return the solver, over the current Dask client or in this process."""
         from sklearn_mirt.solvers.variational.shards import ShardedSolver
 
-        self._runner = self._make_runner(estimator)
+        self._runner = self._make_runner(estimator, n_dims)
         return ShardedSolver(
             self._runner,
             estimator.max_iter,
@@ -91,19 +91,17 @@ class InShards:
             estimator.warm_start,
         )
 
-    def _make_runner(self, estimator):
+    def _make_runner(self, estimator, n_dims):
         client = current_client()
         if client is None:
             runner = StreamingRunner(estimator.n_jobs, self.data.folder)
-            runner.n_jobs = min(
-                runner.n_jobs, most_threads(self.data, estimator.n_dims)
-            )
+            runner.n_jobs = min(runner.n_jobs, most_threads(self.data, n_dims))
             return runner
         from sklearn_mirt.solvers.runners.dask_cluster import DaskRunner
 
         return DaskRunner(client)
 
-    def start(self, estimator, design):
+    def start(self, estimator, n_dims, design):
         """Return None: a fit of shards is resumed from its checkpoint."""
 
     def keep(self, estimator, result):

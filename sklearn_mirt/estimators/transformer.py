@@ -398,7 +398,9 @@ class MIRTTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMIR
         self.n_iter_ = training.get("n_iter", 0)
         self.converged_ = training.get("converged", True)
         bound = training.get("lower_bound")
-        self.lower_bounds_ = np.array([] if bound is None else [bound], dtype=float)
+        exact = self.solver_ == "quadrature"
+        trace = np.array([] if bound is None else [bound], dtype=float)
+        setattr(self, "log_likelihoods_" if exact else "lower_bounds_", trace)
         # a table whose columns have names is joined by name
         self._named_items = all(isinstance(value, str) for value in items.ids)
         set_features(self, items.n_items, items.ids if self._named_items else None)

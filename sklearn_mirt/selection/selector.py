@@ -274,6 +274,8 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
         share = self.random_share
         if not is_number(share) or not 0 <= share <= 1:
             raise ValueError(f"random_share must be in [0, 1]; got {share!r}.")
+        for items, what in ((self.include, "include"), (self.exclude, "exclude")):
+            _refuse_numbers_for_names(items, training, what)
         first, out = (
             positions_of([] if items is None else items, training, what=what)
             for items, what in ((self.include, "include"), (self.exclude, "exclude"))
@@ -326,6 +328,17 @@ class InformativeItemSelector(VersionedPickleMixin, SelectorMixin, BaseEstimator
         if not limit > 0:
             raise ValueError(f"max_cost must be positive; got {limit}.")
         return costs[training.columns], float(limit)
+
+
+def _refuse_numbers_for_names(items, training, what):
+    """Raise ValueError where integers could be names or numbers of columns."""
+    if items is None or np.asarray(items).dtype.kind not in "iu" or not training.named:
+        return
+    if any(is_number(name) and name != k for k, name in enumerate(training.ids)):
+        raise ValueError(
+            f"{what} holds integers, and the columns are named by numbers: give a mask "
+            "with True for the columns that you mean."
+        )
 
 
 def _refuse_unknown_groups(named, known, what):

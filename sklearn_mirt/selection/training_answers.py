@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_mirt.data.checks import name_some
 from sklearn_mirt.data.responses import ResponseData, read_samples
+from sklearn_mirt.estimators.base import set_features
 from sklearn_mirt.exceptions import ResponseDataWarning
 from sklearn_mirt.models.item_design import make_design
 
@@ -156,7 +157,7 @@ def read_training_answers(estimator, X, item_groups):
     """
     data = read_scores(X)
     if isinstance(X, ResponseData):
-        estimator.n_features_in_ = data.n_items
+        set_features(estimator, data.n_items)
     else:
         validate_data(estimator, X, skip_check_array=True)
     design = make_design(data.items, item_groups, None, False)
@@ -214,6 +215,8 @@ def read_scores(X, *, require_zeros=True):
 
 def positions_of(items, training, *, what):
     """Kept positions of items given as a mask, identifiers or column numbers.
+
+    Integers are column numbers, also where the columns are named by numbers.
 
     Raises
     ------

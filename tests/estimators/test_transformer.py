@@ -401,7 +401,7 @@ def test_one_seed_gives_the_same_bytes(X):
 @pytest.mark.parametrize(
     ("name", "value", "wish"),
     [
-        ("random_state", "seven", "None, an integer or a numpy RandomState"),
+        ("random_state", "seven", "None, an integer in .* or a numpy RandomState"),
         ("verbose", "yes", "True, False or an integer"),
         ("checkpoint_dir", 3, "the path of a folder"),
         ("correlated", 1, "True or False"),
@@ -417,3 +417,32 @@ def test_a_dask_array_before_the_fit_is_refused_as_not_fitted(method):
     da = pytest.importorskip("dask.array")
     with pytest.raises(NotFittedError, match="not fitted yet"):
         getattr(MIRTTransformer(), method)(da.zeros((4, 2)))
+
+
+# ------------------------------------------------------------------------------ refits
+
+
+def test_a_refit_that_fails_leaves_the_fit_whole(X):
+    mirt = MIRTTransformer(1).fit(X)
+    before = {name: value for name, value in vars(mirt).items() if name.endswith("_")}
+    for bad in (X * NAN, X.iloc[:0]):
+        with pytest.raises(ValueError, match="There are no answers|0 sample|minimum"):
+            mirt.fit(bad)
+    for name in ("lower_bounds_", "solver_", "n_dims_", "constant_items_", "slopes_"):
+        assert vars(mirt)[name] is before[name]
+    assert mirt._repr_html_()
+
+
+def test_rotating_draws_nothing_from_the_random_state_of_the_user(X):
+    rng = np.random.RandomState(3)
+    mirt = MIRTTransformer(2, max_iter=5, random_state=rng).fit(X)
+    state = rng.get_state()[1].copy()
+    one, two = (mirt.rotate("oblimin").slopes_ for _ in "12")
+    assert_array_equal(rng.get_state()[1], state)
+    assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_seed_that_numpy_refuses_is_refused_before_the_fit(X, seed):
+    with pytest.raises(ValueError, match="'random_state' parameter .* must be"):
+        MIRTTransformer(random_state=seed).fit(X)

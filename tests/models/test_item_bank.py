@@ -465,3 +465,10 @@ def test_abilities_travel_with_pyirt(tmp_path):
     document = json.loads(path.read_text())
     assert document["subject_ids"]["0"] == "a"
     assert document["ability"] == THETA.tolist()
+
+
+def test_an_exact_fit_from_a_bank_can_be_shown():
+    X = make_responses(300, 8, 1, random_state=0).responses
+    mirt = MIRTTransformer(1, solver="quadrature").fit(X)
+    again = MIRTTransformer.from_item_bank(ItemBank.from_estimator(mirt))
+    assert "quadrature" in again._repr_html_()

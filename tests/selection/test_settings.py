@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_mirt import InformativeItemSelector
+from sklearn_mirt import InformativeItemSelector, ResponseData
 from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.selection.strategies import DiscriminationStrategy
 
@@ -54,3 +54,20 @@ def test_a_generator_of_numpy_seeds_a_choice():
         for _ in range(2)
     )
     np.testing.assert_array_equal(one, two)
+
+
+def test_integers_are_refused_where_columns_are_named_by_numbers():
+    frame = pd.DataFrame(np.asarray(X), columns=range(1, 7))
+    selector = InformativeItemSelector(2, strategy="random", include=[1])
+    with pytest.raises(ValueError, match="include holds integers.* give a mask"):
+        selector.fit(frame)
+    mask = np.arange(6) == 0
+    chosen = InformativeItemSelector(2, strategy="random", include=mask).fit(frame)
+    assert chosen.items_[chosen.ranking_[0]] == 1
+
+
+def test_a_refit_on_response_data_forgets_the_names_of_columns():
+    selector = InformativeItemSelector(2, strategy="random").fit(FRAME)
+    data = ResponseData.from_wide(np.asarray(X)[:, :5])
+    assert not hasattr(selector.fit(data), "feature_names_in_")
+    assert selector.n_features_in_ == 5

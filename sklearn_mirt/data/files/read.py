@@ -3,7 +3,7 @@
 Tables (CSV, TSV, Parquet, Feather) have three layouts. `wide`: one row per respondent,
 one column per item. `items-as-rows`: the same table lying on its side. `long`: one row
 per answer, with a column of respondent ids, one of item ids and one of scores. Ids are
-text and joined by name. For logs see `sklearn_mirt/readers`.
+text and joined by name. For logs see `sklearn_mirt/data/files/logs`.
 """
 
 from __future__ import annotations

@@ -289,12 +289,13 @@ def _rows_and_lines(path: Path, text: str, delimiter: str):
     """Return the rows that are not blank, and the line that each begins in."""
     source = (line + "\n" for line in text.split("\n"))
     rows, lines, line = [], [], 1
+    known: dict[str, str] = {}  # few different values fill most tables: one copy each
     limit = csv.field_size_limit(2**31 - 1)  # the default refuses long prompts
     try:
         reader = csv.reader(source, delimiter=delimiter, strict=True)
         for fields in reader:
             if len(fields) > 1 or (fields and fields[0].strip(" ")):
-                rows.append(fields)
+                rows.append([known.setdefault(text, text) for text in fields])
                 lines.append(line)
             line = reader.line_num + 1
     except csv.Error as error:
