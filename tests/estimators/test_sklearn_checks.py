@@ -15,6 +15,7 @@ import sklearn
 from scipy.special import expit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
+from strict_checks import STRICT
 
 import sklearn_mirt
 from sklearn_mirt import (
@@ -173,15 +174,7 @@ def expected_failures(estimator):
     return {}
 
 
-_STRICT = {"xfail_strict": True}
-_STRICT = {
-    name: value
-    for name, value in _STRICT.items()
-    if name in inspect.signature(parametrize_with_checks).parameters
-}
-
-
-@parametrize_with_checks(ADAPTED, expected_failed_checks=expected_failures, **_STRICT)
+@parametrize_with_checks(ADAPTED, expected_failed_checks=expected_failures, **STRICT)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -7,6 +7,7 @@ The checks feed tables of real numbers; a test-only layer turns them into scores
 import pytest
 from adapted_scorers import ADAPTED, Selector
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from strict_checks import STRICT
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -21,8 +22,6 @@ def expected_failures(estimator):
     )
 
 
-@parametrize_with_checks(
-    ADAPTED, expected_failed_checks=expected_failures, xfail_strict=True
-)
+@parametrize_with_checks(ADAPTED, expected_failed_checks=expected_failures, **STRICT)
 def test_sklearn_checks(estimator, check):
     check(estimator)
