@@ -17,6 +17,7 @@ bound lacks by this, omega o beta . theta + kappa o, is added to it.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -117,8 +118,7 @@ class ItemTask:
 
     def linear_rows(self, here):
         """Return the row of `prior_linear` of the items of a slice."""
-        rows = self.groups if self.prior_rows is None else self.prior_rows
-        assert rows is not None
+        rows: Any = self.groups if self.prior_rows is None else self.prior_rows
         return rows[here]
 
 
