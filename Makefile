@@ -53,7 +53,8 @@ test: $(VENV)/.installed-test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 test-quick: $(VENV)/.installed-test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow' $(PYTEST_ARGS)
+	HYPOTHESIS_PROFILE=quick $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) \
+		-m 'not slow' $(PYTEST_ARGS)
 
 nightly: $(VENV)/.installed-test
 	HYPOTHESIS_PROFILE=nightly $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) \
@@ -71,7 +72,7 @@ coverage: $(VENV)/.installed-test
 	NUMBA_DISABLE_JIT=1 $(COVERAGE) run -m pytest -q --timeout 120 $(KERNEL_TESTS)
 	$(COVERAGE) run -m pytest -q --timeout 600 $(PYTEST_ARGS)
 	$(COVERAGE) combine -q
-	$(COVERAGE) report --skip-covered --fail-under=90
+	$(COVERAGE) report --skip-covered --fail-under=97
 
 mutants: $(VENV)/.installed-test,mutants
 	rm -rf mutants

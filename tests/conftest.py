@@ -7,11 +7,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # The first example of a property may pay for a numba compilation: no deadline. `make
-# test` tries the same 50 examples each time, `make nightly` 1,000 other ones.
+# test` tries the same 50 examples each time, `make test-quick` 15, `make nightly` 1,000
+# other ones.
 # `make mutants` runs a test again and again in one process, each time as a new object.
 _UNCHECKED = [HealthCheck.too_slow, HealthCheck.differing_executors]
 _COMMON = {"deadline": None, "suppress_health_check": _UNCHECKED}
 settings.register_profile("test", max_examples=50, derandomize=True, **_COMMON)
+settings.register_profile("quick", max_examples=15, derandomize=True, **_COMMON)
 settings.register_profile("nightly", max_examples=1000, print_blob=True, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
 

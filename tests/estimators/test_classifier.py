@@ -345,7 +345,7 @@ def test_cross_val_predict_fills_every_cell(long):
         MIRTClassifier(tol=1e-4),
         X,
         y,
-        cv=KFold(3, shuffle=True),
+        cv=KFold(3, shuffle=True, random_state=0),
         method="predict_proba",
     )
     assert metrics.cell_log_loss(y, p) < np.log(2)
