@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from short_tests import simulate
 
 from sklearn_mirt.diagnostics.global_fit import global_fit, likelihood_ratio
 from sklearn_mirt.diagnostics.item_fit import item_fit, item_zh
@@ -17,17 +17,6 @@ from sklearn_mirt.solvers.quadrature.respondent_scores import (
     item_log_tables,
     node_weights,
 )
-
-
-def simulate(n=400, n_items=8, n_dims=1, seed=0):
-    """Return responses, slopes and intercepts of a two-parameter model."""
-    rng = np.random.default_rng(seed)
-    slopes = rng.lognormal(0.0, 0.3, (n_items, n_dims))
-    slopes *= np.arange(n_items)[:, None] % n_dims == np.arange(n_dims)
-    intercepts = rng.normal(size=n_items)
-    theta = rng.normal(size=(n, n_dims))
-    p = expit(theta @ slopes.T + intercepts)
-    return (rng.random(p.shape) < p) * 1.0, slopes, intercepts
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def table():
-    return make_responses(30, 60, 2, random_state=0).responses
-
-
-@pytest.fixture(scope="module")
-def fitted(table):
-    return MIRTTransformer().fit(table)
-
-
 def test_items_that_all_answer_alike_are_named_and_stay_finite(table):
     """Elsewhere: nonsense without a warning, or a cryptic error."""
     X = table.copy()

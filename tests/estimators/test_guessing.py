@@ -13,11 +13,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def table():
-    return make_responses(30, 60, 2, random_state=0).responses
-
-
 def test_a_known_guessing_floor_stays_as_it_is(table):
     """A floor that is given is not estimated."""
     floors = np.linspace(0, 0.5, 60)

@@ -18,16 +18,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def table():
-    return make_responses(30, 60, 2, random_state=0).responses
-
-
-@pytest.fixture(scope="module")
-def fitted(table):
-    return MIRTTransformer().fit(table)
-
-
 def test_ids_and_answers_are_not_paired_by_position(table):
     """The order of ids may differ between the fit, the groups and later calls."""
     frame = pd.DataFrame(table, columns=[f"q{j}" for j in range(60)])

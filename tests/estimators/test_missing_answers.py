@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from response_tables import finite
 
 from sklearn_mirt import InformativeItemSelector, MIRTTransformer
-from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.exceptions import ResponseDataWarning
 
 pytestmark = [
@@ -16,11 +15,6 @@ pytestmark = [
 
 
 NAN = np.nan
-
-
-@pytest.fixture(scope="module")
-def table():
-    return make_responses(30, 60, 2, random_state=0).responses
 
 
 def test_missing_answers_are_nan_and_nothing_is_imputed(table):

@@ -1,7 +1,6 @@
 """scikit-learn's searches, cross-validation, ensembles and metadata routing."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from public_estimators import LONG, name
@@ -37,20 +36,8 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def table():
-    X = make_responses(24, 10, 1, random_state=0).responses
-    return pd.DataFrame(X, columns=[f"q{j}" for j in range(10)])
-
-
-@pytest.fixture(scope="module")
-def cells(table):
-    i, j = np.indices(table.shape).reshape(2, -1)
-    return np.column_stack([i, j]), table.to_numpy()[i, j]
-
-
-def test_weights_are_routed(cells):
-    X, y = cells
+def test_weights_are_routed(small_cells):
+    X, y = small_cells
     weights = np.where(np.arange(len(y)) % 2, 1.0, 3.0)
     folds = KFold(2, shuffle=True, random_state=0)
     with config_context(enable_metadata_routing=True):
@@ -69,8 +56,8 @@ def test_weights_are_routed(cells):
     assert_array_equal(found, expected)
 
 
-def test_weights_reach_the_fit_without_routing(cells):
-    X, y = cells
+def test_weights_reach_the_fit_without_routing(small_cells):
+    X, y = small_cells
     weights = np.where(np.arange(len(y)) % 2, 1.0, 3.0)
     folds = KFold(2, shuffle=True, random_state=0)
     pipe = make_pipeline("passthrough", MIRTClassifier(1, max_iter=5))
@@ -91,7 +78,7 @@ def test_weights_reach_the_fit_without_routing(cells):
         assert_array_equal(found[test], clf.predict_proba(X[test]))
 
 
-def test_halving_search_over_rows_of_a_table(table):
+def test_halving_search_over_rows_of_a_table(small_table):
     search = HalvingGridSearchCV(
         MIRTTransformer(max_iter=5),
         {"n_dims": [1, 2]},
@@ -99,20 +86,20 @@ def test_halving_search_over_rows_of_a_table(table):
         min_resources=8,
         random_state=0,
         error_score="raise",
-    ).fit(table)
+    ).fit(small_table)
     assert search.best_params_["n_dims"] in (1, 2)
     assert search.n_resources_[0] == 8
 
 
-def test_permutation_importance_says_that_both_ids_matter(cells):
-    X, y = cells
+def test_permutation_importance_says_that_both_ids_matter(small_cells):
+    X, y = small_cells
     clf = MIRTClassifier(1, max_iter=10).fit(X, y)
     found = permutation_importance(clf, X, y, n_repeats=2, random_state=0)
     assert np.all(found.importances_mean > 0)
 
 
-def test_a_vote_of_the_model_and_the_baselines(cells):
-    X, y = cells
+def test_a_vote_of_the_model_and_the_baselines(small_cells):
+    X, y = small_cells
     members = [(name(e), clone(e)) for e in LONG]
     vote = VotingClassifier(members, voting="soft").fit(X, y)
     assert vote.predict_proba(X).shape == (len(y), 2)
@@ -120,24 +107,19 @@ def test_a_vote_of_the_model_and_the_baselines(cells):
     np.testing.assert_allclose(vote.predict_proba(X), expected)
 
 
-def test_the_selector_and_a_scorer_in_a_pipeline(table):
-    y = table.mean(axis=1)
+def test_the_selector_and_a_scorer_in_a_pipeline(small_table):
+    y = small_table.mean(axis=1)
     pipe = make_pipeline(
         InformativeItemSelector(4, n_dims=1), MIRTTransformer(1), StandardScaler()
     )
-    assert pipe.fit(table).transform(table).shape == (24, 1)
-    found = cross_validate(RawMeanScorer(), table, y, cv=2, error_score="raise")
+    assert pipe.fit(small_table).transform(small_table).shape == (24, 1)
+    found = cross_validate(RawMeanScorer(), small_table, y, cv=2, error_score="raise")
     np.testing.assert_allclose(found["test_score"], 1.0)
 
 
-@pytest.fixture(scope="module")
-def answers():
-    return make_responses(30, 60, 2, random_state=0).responses
-
-
-def test_a_grid_search_reaches_every_setting(answers):
+def test_a_grid_search_reaches_every_setting(table):
     """Clones keep the settings, and each combination is fitted."""
-    X, y = long(answers)
+    X, y = long(table)
     grid = {"n_dims": [1, 2], "tol": [1e-2], "item_groups": [None, np.arange(60) % 2]}
     search = GridSearchCV(
         MIRTClassifier(),
@@ -148,12 +130,12 @@ def test_a_grid_search_reaches_every_setting(answers):
     ).fit(X, y)
     assert len(set(search.cv_results_["mean_test_score"])) == 4  # each has an effect
     wide = GridSearchCV(MIRTTransformer(tol=1e-2), {"n_dims": [1, 2]}, cv=2)
-    assert wide.fit(answers).best_estimator_.slopes_.shape[0] == 60
+    assert wide.fit(table).best_estimator_.slopes_.shape[0] == 60
 
 
-def test_missing_targets_can_be_scored(answers):
+def test_missing_targets_can_be_scored(table):
     """The metrics of scikit-learn refuse NaN in y."""
-    X, y = long(answers)
+    X, y = long(table)
     y = y.copy()
     y[::5] = np.nan
     scores = cross_validate(

@@ -9,18 +9,10 @@ from public_estimators import LONG, WIDE, name
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from sklearn_mirt.datasets import make_responses
-
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn_mirt.exceptions.ResponseDataWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def table():
-    X = make_responses(24, 10, 1, random_state=0).responses
-    return pd.DataFrame(X, columns=[f"q{j}" for j in range(10)])
 
 
 @pytest.mark.parametrize("estimator", WIDE, ids=name)
@@ -44,9 +36,9 @@ def test_tags_of_cells(estimator):
 
 @pytest.mark.parametrize("estimator", WIDE, ids=name)
 @pytest.mark.parametrize("kind", ["pandas", "polars", "default"])
-def test_output_is_what_was_asked_for(estimator, kind, table):
+def test_output_is_what_was_asked_for(estimator, kind, small_table):
     estimator = clone(estimator).set_output(transform=kind)
-    out = estimator.fit(table).transform(table)
+    out = estimator.fit(small_table).transform(small_table)
     names = estimator.get_feature_names_out().tolist()
     if kind == "default":
         assert isinstance(out, np.ndarray)
@@ -55,13 +47,13 @@ def test_output_is_what_was_asked_for(estimator, kind, table):
         assert isinstance(out, pd.DataFrame if kind == "pandas" else pl.DataFrame)
         assert list(out.columns) == names
     if kind == "pandas":
-        assert out.index.tolist() == table.index.tolist()
+        assert out.index.tolist() == small_table.index.tolist()
 
 
 @pytest.mark.parametrize("estimator", WIDE, ids=name)
-def test_polars_tables_are_taken(estimator, table):
-    one = clone(estimator).fit(table)
-    other = clone(estimator).fit(pl.from_pandas(table))
-    a = one.transform(table)
-    b = other.transform(pl.from_pandas(table))
+def test_polars_tables_are_taken(estimator, small_table):
+    one = clone(estimator).fit(small_table)
+    other = clone(estimator).fit(pl.from_pandas(small_table))
+    a = one.transform(small_table)
+    b = other.transform(pl.from_pandas(small_table))
     assert_array_equal(np.asarray(a), np.asarray(b))

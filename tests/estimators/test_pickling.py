@@ -5,7 +5,6 @@ import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from public_estimators import LONG, WIDE, name
 from response_tables import long
@@ -16,7 +15,6 @@ from sklearn_mirt import (
     MIRTClassifier,
     MIRTTransformer,
 )
-from sklearn_mirt.datasets import make_responses
 from sklearn_mirt.estimators import pickling as versions
 from sklearn_mirt.exceptions import PickleVersionWarning
 
@@ -26,23 +24,13 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def table():
-    X = make_responses(24, 10, 1, random_state=0).responses
-    return pd.DataFrame(X, columns=[f"q{j}" for j in range(10)])
-
-
-@pytest.fixture(scope="module")
-def cells(table):
-    i, j = np.indices(table.shape).reshape(2, -1)
-    return np.column_stack([i, j]), table.to_numpy()[i, j]
-
-
 @pytest.mark.parametrize("estimator", WIDE + LONG, ids=name)
-def test_a_pickle_of_another_version_warns(estimator, table, cells, monkeypatch):
+def test_a_pickle_of_another_version_warns(
+    estimator, small_table, small_cells, monkeypatch
+):
     estimator = clone(estimator)
     is_long = name(estimator) in map(name, LONG)
-    fit = estimator.fit(*cells) if is_long else estimator.fit(table)
+    fit = estimator.fit(*small_cells) if is_long else estimator.fit(small_table)
     stored = pickle.dumps(fit)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -63,15 +51,10 @@ def test_a_pickle_without_a_version_warns():
         MIRTTransformer().__setstate__(state)
 
 
-@pytest.fixture(scope="module")
-def answers():
-    return make_responses(30, 60, 2, random_state=0).responses
-
-
-def test_a_pickle_holds_arrays_and_nothing_compiled(answers):
+def test_a_pickle_holds_arrays_and_nothing_compiled(table):
     """Compiled code would not load on another machine."""
-    X, y = long(answers)
-    for fit in (MIRTTransformer().fit(answers), MIRTClassifier().fit(X, y)):
+    X, y = long(table)
+    for fit in (MIRTTransformer().fit(table), MIRTClassifier().fit(X, y)):
         stored = pickle.dumps(fit)
         assert b"numba" not in stored
         assert b"llvm" not in stored

@@ -8,22 +8,11 @@ from response_tables import long
 
 from sklearn_mirt import MIRTClassifier, MIRTTransformer
 from sklearn_mirt import metrics as mirt_metrics
-from sklearn_mirt.datasets import make_responses
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn_mirt.exceptions.ResponseDataWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def table():
-    return make_responses(30, 60, 2, random_state=0).responses
-
-
-@pytest.fixture(scope="module")
-def fitted(table):
-    return MIRTTransformer().fit(table)
 
 
 @pytest.mark.parametrize(

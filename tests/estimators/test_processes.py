@@ -23,11 +23,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def table():
-    return make_responses(30, 60, 2, random_state=0).responses
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_fits_run_side_by_side(table, backend):

@@ -13,16 +13,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def table():
-    return make_responses(30, 60, 2, random_state=0).responses
-
-
-@pytest.fixture(scope="module")
-def fitted(table):
-    return MIRTTransformer().fit(table)
-
-
 def test_the_model_with_all_answers_right_ranks_first(table):
     """The sign of a dimension is arbitrary: it once could rank this model last."""
     X = np.vstack([table, np.ones(60), np.zeros(60)])

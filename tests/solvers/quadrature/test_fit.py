@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import chi2
+from short_tests import simulate
 
 from sklearn_mirt.diagnostics.global_fit import likelihood_ratio
 from sklearn_mirt.exceptions import NotConvergedWarning, ResponseDataWarning
@@ -17,17 +18,6 @@ from sklearn_mirt.solvers.quadrature.respondent_scores import (
     score_respondents,
     sum_score_table,
 )
-
-
-def simulate(n=400, n_items=8, n_dims=1, seed=0):
-    """Return responses, slopes and intercepts of a two-parameter model."""
-    rng = np.random.default_rng(seed)
-    slopes = rng.lognormal(0.0, 0.3, (n_items, n_dims))
-    slopes *= np.arange(n_items)[:, None] % n_dims == np.arange(n_dims)
-    intercepts = rng.normal(size=n_items)
-    theta = rng.normal(size=(n, n_dims))
-    p = expit(theta @ slopes.T + intercepts)
-    return (rng.random(p.shape) < p) * 1.0, slopes, intercepts
 
 
 @pytest.fixture(scope="module")
